@@ -1,0 +1,47 @@
+# make help lists the commands. demo and test each do all the set-up by themselves, once.
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+export PYTHONPATH := $(CURDIR)
+
+CORPUS ?= build/corpus
+OUT ?= build/demo
+
+.DEFAULT_GOAL := help
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+demo: set-up-demo  ## articles to triples on the bundled corpus; or CORPUS=<folder> OUT=<folder>
+	@if [ "$(CORPUS)" = build/corpus ]; then $(PYTHON) -m tests.corpus.lay_out build/corpus; fi
+	@$(PYTHON) jobs/run_pipeline.py --config conf/local.toml --out "$(OUT)" --corpus "$(CORPUS)"
+
+test: set-up-test  ## all tests
+	@$(PYTHON) -m pytest
+
+lint: set-up-test  ## ruff and mypy
+	@$(PYTHON) -m ruff check jobs udfs tests
+	@$(PYTHON) -m ruff format --check jobs udfs tests
+	@$(PYTHON) -m mypy
+
+bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000
+	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000)
+
+notebook: set-up-test  ## open the notebooks on the demo's tables (needs: pip install jupyterlab)
+	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
+
+tables-doc: set-up-demo  ## the README's list of tables, from the contracts
+	@$(PYTHON) -m jobs.job_support.contracts
+
+set-up-demo:
+	@conf/set_up.sh english
+
+set-up-test:
+	@conf/set_up.sh english,notebooks,dev
+
+constraints: set-up-test  ## write conf/constraints.txt from what is installed
+	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@') > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
+
+clean:  ## remove what was built; keeps .venv
+	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: help demo test lint bench notebook tables-doc set-up-demo set-up-test constraints clean

@@ -1,0 +1,91 @@
+"""Annotates articles: sentences, tokens, named mentions, coreference.
+
+Reads articles; writes annotations, rejects. Articles with stand-off keep it, the others are annotated
+by the annotator of the settings. Only articles that are new, edited, or annotated with other settings
+are done.
+
+    spark-submit jobs/annotate_articles.py --config conf/cluster.toml
+"""
+
+import math
+import sys
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.job_support.command_line import JobError, run_job
+from jobs.job_support.progress import progress
+from jobs.job_support.run_metrics import Run, StageClock, StageCounts
+from jobs.job_support.settings import Settings, stage_hash
+from jobs.job_support.store import Store, cached
+from jobs.transforms.annotations import annotate, annotation_fingerprints, annotation_rejects
+from jobs.transforms.work_list import to_make, work_list
+from udfs.annotate_text import make_annotate_udf, make_stand_off_udf
+from udfs.model_holder import annotator_digest
+
+# Part of the fingerprints: raise when the same inputs and settings give other rows.
+VERSION = 1
+
+
+def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
+    """Annotates what is missing; returns the counts."""
+    run_info = run_info or Run()
+    store = Store(spark, settings.paths.tables, run_info.stamp())
+    clock = StageClock(store, run_info, "annotate")
+    articles = store.read("articles")
+    with cached(_work(store, settings)) as work:
+        todo = articles.join(F.broadcast(to_make(work)), on="article_id", how="inner")
+        by_model = todo.where("stand_off is null").count()
+        total = to_make(work).count()
+        if work.isEmpty():
+            return clock.finish(rows_in=0)
+        with progress(spark, "annotate", total) as count_done:
+            annotated = annotate(
+                todo,
+                annotator=settings.annotate.annotator,
+                annotate_udf=make_annotate_udf(
+                    settings.annotate.annotator, settings.annotate.model, count_done=count_done
+                ),
+                stand_off_udf=make_stand_off_udf(count_done=count_done),
+                tasks=max(2, math.ceil(by_model / settings.annotate.articles_per_task)),
+            )
+            with cached(annotated) as rows:
+                return _write(store, settings, clock, work, rows)
+
+
+def _work(store: Store, settings: Settings) -> DataFrame:
+    wanted = annotation_fingerprints(
+        store.read("articles"),
+        stand_off_hash=stage_hash(VERSION, "stand-off"),
+        annotator_hash=stage_hash(VERSION, annotator_digest(settings.annotate.annotator, settings.annotate.model)),
+    )
+    failed = store.read("rejects").where("stage = 'annotate'").select("article_id", "fingerprint")
+    done = store.read("annotations").select("article_id", "fingerprint").unionByName(failed)
+    return work_list(wanted, done)
+
+
+def _write(store: Store, settings: Settings, clock: StageClock, work: DataFrame, rows: DataFrame) -> StageCounts:
+    failed = rows.where("error is not null").count()
+    made = rows.count()
+    if made and failed / made > settings.annotate.max_failed_share:
+        detail = rows.where("error is not null").select("article_id", "error").first()
+        raise JobError(
+            f"annotate: {failed} of {made} articles failed, more than annotate.max_failed_share = "
+            f"{settings.annotate.max_failed_share}; the first: {detail}"
+        )
+    slices = work.select("article_id")
+    store.replace_slices(
+        "rejects",
+        rows.transform(annotation_rejects),
+        slices.select(F.lit("annotate").alias("stage"), F.col("article_id").alias("input")),
+    )
+    written = store.replace_slices("annotations", rows.where("error is null").drop("error"), slices)
+    return clock.finish(rows_in=work.count(), rows_out=written.rows, rejects=failed)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_job(lambda spark, settings, _: run(spark, settings), __doc__, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Generates passages and passage-query-answers triples by the paper's rules (section 3.2).
+
+Reads articles, annotations; writes sentences, triples, passages (in this order: a passage marks its
+article as done). Only articles whose annotation or rules changed are done.
+
+    spark-submit jobs/generate_triples.py --config conf/cluster.toml
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from jobs.job_support.command_line import run_job
+from jobs.job_support.progress import progress
+from jobs.job_support.run_metrics import Run, StageClock, StageCounts
+from jobs.job_support.settings import Settings, stage_hash
+from jobs.job_support.store import Store, cached
+from jobs.transforms.triples import (
+    make_cloze_articles,
+    passage_rows,
+    sentence_rows,
+    triple_fingerprints,
+    triple_rows,
+)
+from jobs.transforms.work_list import to_make, work_list
+from udfs.cloze_queries import make_cloze_batches
+
+# Part of the fingerprints: raise when the same inputs and settings give other rows.
+VERSION = 1
+
+
+def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
+    """Generates what is missing; returns the counts."""
+    run_info = run_info or Run()
+    store = Store(spark, settings.paths.tables, run_info.stamp())
+    clock = StageClock(store, run_info, "generate")
+    annotations = store.read("annotations")
+    wanted = triple_fingerprints(annotations, settings_hash=stage_hash(VERSION, settings.generate))
+    with cached(work_list(wanted, store.read("passages").select("article_id", "fingerprint"))) as work:
+        if work.isEmpty():
+            return clock.finish(rows_in=0)
+        todo = to_make(work)
+        articles = store.read("articles").join(F.broadcast(todo.select("article_id")), on="article_id", how="left_semi")
+        with progress(spark, "generate", todo.count()) as count_done:
+            batches = make_cloze_batches(settings.generate, count_done)
+            with cached(make_cloze_articles(articles, annotations, cloze_batches=batches)) as cloze:
+                slices = work.select("article_id")
+                store.replace_slices("sentences", sentence_rows(cloze), slices)
+                triples = store.replace_slices("triples", triple_rows(cloze, articles), slices)
+                store.replace_slices("passages", passage_rows(cloze, articles, work), slices)
+        return clock.finish(rows_in=work.count(), rows_out=triples.rows)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_job(lambda spark, settings, _: run(spark, settings), __doc__, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""The settings: frozen pydantic models filled from TOML (conf/), with errors that name the nearest key.
+
+Defaults stand in one place, conf/base.toml: the models have none.
+"""
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from udfs.cloze import ClozeRules
+
+
+class SettingsError(ValueError):
+    """A setting that can't be used; the message names file, key and remedy."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class Paths(_Section):
+    tables: str
+    release: str
+    report: str
+
+
+class Source(_Section):
+    """Where articles come from; see conf/base.toml."""
+
+    path: str
+    origin: Literal["auto", "hermann", "crawled"] = "auto"
+    publisher: str = "auto"
+    url_lists: tuple[str, ...] = ()
+
+
+class Ingest(_Section):
+    near_identical: Share
+    hermann_url_lists: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+
+class Annotate(_Section):
+    annotator: str
+    model: str
+    articles_per_task: Positive
+    max_failed_share: Share
+
+
+class Export(_Section):
+    name: str
+
+
+class Spark(_Section):
+    master: str
+    delta_jars: str
+    conf: dict[str, str]
+
+
+class Settings(_Section):
+    """All settings of a run. ``stage_hash`` of a section is part of the fingerprints of what it made."""
+
+    paths: Paths
+    ingest: Ingest
+    annotate: Annotate
+    generate: ClozeRules
+    export: Export
+    spark: Spark
+
+    @model_validator(mode="after")
+    def _check_rules(self) -> Self:
+        bad = [k for k, v in asdict(self.generate).items() if v < 1]
+        if bad:
+            raise ValueError(f"generate.{bad[0]} must be at least 1")
+        return self
+
+
+def load_settings(path: str | Path, overrides: Sequence[str] = ()) -> Settings:
+    """Reads an environment's TOML over the base.toml beside it, then ``section.key=value`` overrides.
+
+    Raises:
+        SettingsError: a missing or broken file, an unknown key (the nearest known one is named), a bad value.
+    """
+    path = Path(path)
+    base = path.with_name("base.toml")
+    values = _read(base)
+    if path.name != base.name:
+        _merge(values, _read(path), [], str(path))
+    for override in overrides:
+        key, equals, raw = override.partition("=")
+        if not equals:
+            raise SettingsError(f"--set {override}: write section.key=value")
+        nested: Any = _parse_value(raw)
+        # Spark's own keys hold dots: everything after "spark.conf." is one key.
+        parts = ["spark", "conf", key[11:]] if key.startswith("spark.conf.") else key.strip().split(".")
+        for part in reversed(parts):
+            nested = {part: nested}
+        _merge(values, nested, [], f"--set {override}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, path)) from error
+
+
+def stage_hash(*parts: Any) -> str:
+    """A short stable hash of settings, digests and versions: order of keys and spelling of TOML don't matter."""
+    plain = [p.model_dump() if isinstance(p, BaseModel) else asdict(p) if _is_dataclass_value(p) else p for p in parts]
+    return hashlib.sha1(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _is_dataclass_value(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise SettingsError(f"{path}: no such file; give --config conf/<environment>.toml") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not TOML: {error}") from error
+
+
+def _parse_value(raw: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {raw}")["value"]
+    except tomllib.TOMLDecodeError:
+        return raw
+
+
+def _merge(into: dict[str, Any], values: dict[str, Any], at: list[str], where: str) -> None:
+    free = at == ["spark", "conf"]
+    for key, value in values.items():
+        name = ".".join([*at, key])
+        if key not in into and not free:
+            near = difflib.get_close_matches(key, into, n=1, cutoff=0.5) or _anywhere(key)
+            hint = f"; did you mean {'.'.join([*at, near[0]]) if near[0] in into else near[0]!r}?" if near else ""
+            raise SettingsError(f"{where}: unknown key {name!r}{hint} Known here: {', '.join(sorted(into))}")
+        if isinstance(into.get(key), dict) and isinstance(value, dict):
+            _merge(into[key], value, [*at, key], where)
+        elif isinstance(into.get(key), dict):
+            raise SettingsError(f"{where}: {name} is a section; set one of its keys: {', '.join(sorted(into[key]))}")
+        else:
+            into[key] = value
+
+
+def _anywhere(key: str) -> list[str]:
+    known = [
+        f"{section}.{name}"
+        for section, field in Settings.model_fields.items()
+        for name in getattr(field.annotation, "model_fields", getattr(field.annotation, "__dataclass_fields__", {}))
+    ]
+    return [k for k in known if k.split(".")[1] == key] or difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+
+
+def _explain(error: ValidationError, path: Path) -> str:
+    lines = []
+    for problem in error.errors():
+        key = ".".join(map(str, problem["loc"]))
+        hint = ""
+        if problem["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(str(problem["loc"][-1]), Source.model_fields, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+        lines.append(f"{path}: {key}: {problem['msg']} (got {problem['input']!r}){hint}")
+    return "\n".join(lines)

@@ -1,0 +1,37 @@
+"""The work list of a stage: the one rule that decides what is missing (ARCHITECTURE: fingerprints)."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+NEW, CHANGED, REMOVED = "new", "changed", "removed"
+
+
+def work_list(wanted: DataFrame, done: DataFrame, *, key: str = "article_id") -> DataFrame:
+    """What a stage has to do.
+
+    Args:
+        wanted: (key, fingerprint) of the rows that the stage's inputs and settings would make; key unique.
+        done: (key, fingerprint) of the rows that are there; key unique.
+
+    Returns:
+        (key, fingerprint, status): ``new``, ``changed`` (made from another input, setting or model) or
+        ``removed`` (its input is gone; fingerprint null). Rows that are as wanted are not in it.
+    """
+    there = done.select(key, F.col("fingerprint").alias("_done"))
+    status = (
+        F.when(F.col("_done").isNull(), NEW)
+        .when(F.col("fingerprint").isNull(), REMOVED)
+        .when(F.col("fingerprint") != F.col("_done"), CHANGED)
+    )
+    return (
+        wanted.select(key, "fingerprint")
+        .join(there, on=key, how="full_outer")
+        .withColumn("status", status)
+        .where("status is not null")
+        .select(key, "fingerprint", "status")
+    )
+
+
+def to_make(work: DataFrame) -> DataFrame:
+    """The new and changed ones of a work list."""
+    return work.where(F.col("status") != REMOVED)

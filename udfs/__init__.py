@@ -1,0 +1,1 @@
+"""What runs on executors: pure functions, models, and thin pandas-UDF wrappers around them."""

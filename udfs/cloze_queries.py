@@ -1,0 +1,85 @@
+"""Passages and cloze queries on executors: the wrapper around ``udfs.cloze``.
+
+A ``mapInArrow`` function: rows of nested lists pass as Arrow columns and Python lists; through pandas
+each span would become a dict inside an object column, which measured slower than the rules themselves.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from udfs.cloze import CandidateQuery, ClozeArticle, ClozeRules, JudgedSentence, Passage, make_cloze
+from udfs.return_types import CLOZE_ARTICLE
+from udfs.spans import Mention, Span
+
+CLOZE_INPUT = ("article_id", "text", "paragraphs", "highlights", "sentences", "mentions")
+CLOZE_OUTPUT = T.StructType([T.StructField("article_id", T.StringType()), *CLOZE_ARTICLE.fields])
+
+
+def make_cloze_batches(
+    rules: ClozeRules, count_done: Callable[[int], None] | None = None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``: columns ``CLOZE_INPUT`` in, ``CLOZE_OUTPUT`` out, same rows, same order."""
+
+    def cloze_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = to_arrow_schema(CLOZE_OUTPUT)
+        for batch in batches:
+            columns = batch.to_pydict()
+            rows = [
+                {"article_id": article_id, **cloze_row(*values, rules=rules)}
+                for article_id, *values in zip(*(columns[c] for c in CLOZE_INPUT), strict=True)
+            ]
+            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            if count_done:
+                count_done(len(rows))
+
+    return cloze_batches
+
+
+def cloze_row(
+    text: str,
+    paragraphs: list[dict[str, int]],
+    highlights: list[dict[str, int]],
+    sentences: list[dict[str, int]],
+    mentions: list[dict[str, Any]],
+    *,
+    rules: ClozeRules,
+) -> dict[str, Any]:
+    """One article's row in the form of ``CLOZE_ARTICLE``."""
+    article = make_cloze(
+        text,
+        _spans(paragraphs),
+        _spans(highlights),
+        _spans(sentences),
+        [Mention(m["start"], m["end"], m["cluster"], m["type"]) for m in mentions],
+        rules,
+    )
+    return _as_row(article)
+
+
+def _spans(rows: list[dict[str, int]]) -> list[Span]:
+    return [Span(r["start"], r["end"]) for r in rows]
+
+
+def _as_row(article: ClozeArticle) -> dict[str, Any]:
+    return {
+        "passage": _passage_row(article.passage),
+        "sentences": [_sentence_row(s) for s in article.sentences],
+        "queries": [_query_row(q, article.passage.text) for q in article.queries],
+    }
+
+
+def _passage_row(passage: Passage) -> dict[str, Any]:
+    return {**vars(passage), "entities": [m._asdict() for m in passage.entities]}
+
+
+def _sentence_row(sentence: JudgedSentence) -> dict[str, Any]:
+    return vars(sentence)
+
+
+def _query_row(query: CandidateQuery, passage: str) -> dict[str, Any]:
+    answers = [{"start": a.start, "end": a.end, "text": passage[a.start : a.end]} for a in query.answers]
+    return {**vars(query), "answers": answers}
