@@ -17,9 +17,9 @@ from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
-from jobs.job_support.store import Store, cached
+from jobs.job_support.store import Store
 from jobs.transforms.annotations import annotate, annotation_fingerprints, annotation_rejects
-from jobs.transforms.work_list import to_make, work_list
+from jobs.transforms.work_list import CHANGED, NEW, count_by_status, to_make, work_list
 from udfs.annotate_text import make_annotate_udf, make_stand_off_udf
 from udfs.model_holder import annotator_digest
 
@@ -33,13 +33,13 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "annotate")
     articles = store.read("articles")
-    with cached(_work(store, settings)) as work:
+    with store.staged(_work(store, settings)) as work:
+        counts = count_by_status(work)
+        if not counts:
+            return clock.finish(rows_in=0)
         todo = articles.join(F.broadcast(to_make(work)), on="article_id", how="inner")
         by_model = todo.where("stand_off is null").count()
-        total = to_make(work).count()
-        if work.isEmpty():
-            return clock.finish(rows_in=0)
-        with progress(spark, "annotate", total) as count_done:
+        with progress(spark, "annotate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
             annotated = annotate(
                 todo,
                 annotator=settings.annotate.annotator,
@@ -49,8 +49,9 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
                 stand_off_udf=make_stand_off_udf(count_done=count_done),
                 tasks=max(2, math.ceil(by_model / settings.annotate.articles_per_task)),
             )
-            with cached(annotated) as rows:
-                return _write(store, settings, clock, work, rows)
+            with store.staged(annotated) as rows:
+                made, failed = _write(store, settings, work, rows)
+        return clock.finish(rows_in=sum(counts.values()), rows_out=made, rejects=failed)
 
 
 def _work(store: Store, settings: Settings) -> DataFrame:
@@ -64,14 +65,15 @@ def _work(store: Store, settings: Settings) -> DataFrame:
     return work_list(wanted, done)
 
 
-def _write(store: Store, settings: Settings, clock: StageClock, work: DataFrame, rows: DataFrame) -> StageCounts:
-    failed = rows.where("error is not null").count()
-    made = rows.count()
-    if made and failed / made > settings.annotate.max_failed_share:
-        detail = rows.where("error is not null").select("article_id", "error").first()
+def _write(store: Store, settings: Settings, work: DataFrame, rows: DataFrame) -> tuple[int, int]:
+    """Writes annotations and rejects; returns how many rows were written and how many articles failed."""
+    made = {r["failed"]: r["count"] for r in rows.groupBy(F.isnotnull("error").alias("failed")).count().collect()}
+    failed = made.get(True, 0)
+    if failed > settings.annotate.max_failed_share * sum(made.values()):
+        first = rows.where("error is not null").select("article_id", "error").first()
         raise JobError(
-            f"annotate: {failed} of {made} articles failed, more than annotate.max_failed_share = "
-            f"{settings.annotate.max_failed_share}; the first: {detail}"
+            f"annotate: {failed} of {sum(made.values())} articles failed, more than annotate.max_failed_share = "
+            f"{settings.annotate.max_failed_share}; the first: {first}"
         )
     slices = work.select("article_id")
     store.replace_slices(
@@ -80,7 +82,7 @@ def _write(store: Store, settings: Settings, clock: StageClock, work: DataFrame,
         slices.select(F.lit("annotate").alias("stage"), F.col("article_id").alias("input")),
     )
     written = store.replace_slices("annotations", rows.where("error is null").drop("error"), slices)
-    return clock.finish(rows_in=work.count(), rows_out=written.rows, rejects=failed)
+    return written.rows, failed
 
 
 def main(argv: list[str] | None = None) -> int:

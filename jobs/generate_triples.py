@@ -15,7 +15,7 @@ from jobs.job_support.command_line import run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
-from jobs.job_support.store import Store, cached
+from jobs.job_support.store import Store
 from jobs.transforms.triples import (
     make_cloze_articles,
     passage_rows,
@@ -23,7 +23,7 @@ from jobs.transforms.triples import (
     triple_fingerprints,
     triple_rows,
 )
-from jobs.transforms.work_list import to_make, work_list
+from jobs.transforms.work_list import CHANGED, NEW, count_by_status, to_make, work_list
 from udfs.cloze_queries import make_cloze_batches
 
 # Part of the fingerprints: raise when the same inputs and settings give other rows.
@@ -37,19 +37,20 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     clock = StageClock(store, run_info, "generate")
     annotations = store.read("annotations")
     wanted = triple_fingerprints(annotations, settings_hash=stage_hash(VERSION, settings.generate))
-    with cached(work_list(wanted, store.read("passages").select("article_id", "fingerprint"))) as work:
-        if work.isEmpty():
+    with store.staged(work_list(wanted, store.read("passages").select("article_id", "fingerprint"))) as work:
+        counts = count_by_status(work)
+        if not counts:
             return clock.finish(rows_in=0)
-        todo = to_make(work)
-        articles = store.read("articles").join(F.broadcast(todo.select("article_id")), on="article_id", how="left_semi")
-        with progress(spark, "generate", todo.count()) as count_done:
+        todo = F.broadcast(to_make(work).select("article_id"))
+        articles = store.read("articles").join(todo, on="article_id", how="left_semi")
+        with progress(spark, "generate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
             batches = make_cloze_batches(settings.generate, count_done)
-            with cached(make_cloze_articles(articles, annotations, cloze_batches=batches)) as cloze:
+            with store.staged(make_cloze_articles(articles, annotations, cloze_batches=batches)) as cloze:
                 slices = work.select("article_id")
                 store.replace_slices("sentences", sentence_rows(cloze), slices)
                 triples = store.replace_slices("triples", triple_rows(cloze, articles), slices)
                 store.replace_slices("passages", passage_rows(cloze, articles, work), slices)
-        return clock.finish(rows_in=work.count(), rows_out=triples.rows)
+        return clock.finish(rows_in=sum(counts.values()), rows_out=triples.rows)
 
 
 def main(argv: list[str] | None = None) -> int:

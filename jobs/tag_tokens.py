@@ -15,9 +15,9 @@ from jobs.job_support.command_line import run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
-from jobs.job_support.store import Store, cached
+from jobs.job_support.store import Store
 from jobs.transforms.token_tags import tag_fingerprints, tag_texts, texts_to_tag
-from jobs.transforms.work_list import to_make, work_list
+from jobs.transforms.work_list import count_by_status, to_make, work_list
 from udfs.model_holder import annotator_digest
 from udfs.token_tags import make_tag_udf
 
@@ -37,17 +37,18 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     tagger_hash = stage_hash(VERSION, annotator_digest(options.annotator, options.model))
     wanted = tag_fingerprints(passages, triples, tagger_hash=tagger_hash)
     done = store.read("token_tags").where("unit = 'passage'").select("article_id", "fingerprint")
-    with cached(work_list(wanted, done)) as work:
-        if work.isEmpty():
+    with store.staged(work_list(wanted, done)) as work:
+        counts = count_by_status(work)
+        if not counts:
             return clock.finish(rows_in=0)
         texts = texts_to_tag(passages, store.read("sentences"), triples)
         n_texts = texts.join(to_make(work), on="article_id", how="left_semi").count()
         tasks = max(2, math.ceil(n_texts / (TEXTS_PER_ARTICLE_TASK * options.articles_per_task)))
         with progress(spark, "tag", n_texts, unit="texts") as count_done:
             tag_udf = make_tag_udf(options.annotator, options.model, count_done=count_done)
-            with cached(tag_texts(texts, to_make(work), tag_udf=tag_udf, tasks=tasks)) as rows:
+            with store.staged(tag_texts(texts, to_make(work), tag_udf=tag_udf, tasks=tasks)) as rows:
                 written = store.replace_slices("token_tags", rows, work.select("article_id"))
-        return clock.finish(rows_in=work.count(), rows_out=written.rows)
+        return clock.finish(rows_in=sum(counts.values()), rows_out=written.rows)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
-from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 
 from udfs.annotators.base import Annotation
 from udfs.return_types import ANNOTATION
@@ -30,15 +30,13 @@ def make_annotate_udf(
         from udfs.model_holder import annotator_for
 
         for text, paragraphs, highlights in batches:
-            stories = [
-                StoryText(t, _spans(p), _spans(h)) for t, p, h in zip(text, paragraphs, highlights, strict=True)
-            ]
+            stories = [StoryText(t, _spans(p), _spans(h)) for t, p, h in zip(text, paragraphs, highlights, strict=True)]
             held = annotator_for(annotator, model, device)
             yield pd.DataFrame([_row(a) for a in held.annotate(stories)], columns=ANNOTATION.names, index=text.index)
             if count_done:
                 count_done(len(stories))
 
-    return F.pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
+    return pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
 
 
 def make_stand_off_udf(count_done: Callable[[int], None] | None = None) -> Any:
@@ -54,7 +52,7 @@ def make_stand_off_udf(count_done: Callable[[int], None] | None = None) -> Any:
             if count_done:
                 count_done(len(rows))
 
-    return F.pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
+    return pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
 
 
 def _spans(rows: Any) -> tuple[Span, ...]:

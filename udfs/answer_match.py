@@ -121,12 +121,7 @@ def score_predictions(
     if not isinstance(predictions, Mapping):
         raise UnscorableError(f"{predictions_name}: {_described(predictions)}, not an object of query id -> answer")
     notes: list[str] = []
-    if isinstance(dataset, Mapping):
-        if dataset.get("version") != VERSION:
-            notes.append(f"{dataset_name}: version {dataset.get('version')!r}, expected {VERSION!r}")
-        elements = _field(dataset, "data", dataset_name)
-    else:
-        elements = dataset
+    elements = _elements(dataset, dataset_name, notes)
     total, em_sum, f1_sum = 0, 0.0, 0.0
     correct: list[str | int] = []
     missing: list[str | int] = []
@@ -154,6 +149,18 @@ def score_predictions(
     return Scores(
         em_sum / total, f1_sum / total, total, tuple(correct), tuple(missing), unknown, repeated, tuple(notes)
     )
+
+
+def _elements(
+    dataset: Mapping[str, Any] | Iterable[Mapping[str, Any]], where: str, notes: list[str]
+) -> Iterable[Mapping[str, Any]]:
+    if not isinstance(dataset, Mapping):
+        return dataset
+    # The official script only warns of another version.
+    if dataset.get("version") != VERSION:
+        notes.append(f"{where}: version {dataset.get('version')!r}, expected {VERSION!r}")
+    elements: Iterable[Mapping[str, Any]] = _field(dataset, "data", where)
+    return elements
 
 
 def _queries(elements: Iterable[Mapping[str, Any]], where: str) -> Iterator[tuple[str | int, Mapping[str, Any]]]:

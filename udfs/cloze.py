@@ -89,11 +89,9 @@ class ClozeArticle:
 
 
 # Lines that real Daily Mail and CNN articles begin with. They stay in the text and are not counted.
-_BYLINE = re.compile(r"By\s*\.?(\s+[^.!?]{1,80})?(\s*\.)?")
+_BYLINE = re.compile(r"By(\s*\.)?(\s+(?P<name>([^.!?]|(?<=\b[A-Z])\.){1,80}?))?(\s+\.)?")
 _TIMESTAMP = r"\d{1,2}:\d{2}\s+[A-Z]{2,4},\s+\d{1,2}\s+\w+\s+\d{4}"
-_PUBLISHED = re.compile(
-    rf"(\.|\||((PUBLISHED|UPDATED|Last updated at)\s*:?|{_TIMESTAMP}|[\s.|])+)", re.IGNORECASE
-)
+_PUBLISHED = re.compile(rf"(\.|\||((PUBLISHED|UPDATED|Last updated at)\s*:?|{_TIMESTAMP}|[\s.|])+)", re.IGNORECASE)
 _DATELINE = re.compile(r"(?:[A-Z][^()\n]{0,60})?\((?:CNN|Reuters|AP|CNN Student News|Mail Online)\)\s*(?:--?|[–—])?\s*")
 _CLOSING_QUOTES = "\"'”’»)]} \t"
 
@@ -113,7 +111,10 @@ def is_byline(paragraph: str, *, after_bare_by: bool = False) -> bool:
     """``By Jo Fox``, ``By . Jo Fox .``, a bare ``By`` or the name after it: at most twelve tokens, no sentence."""
     if len(paragraph.split()) > 12:
         return False
-    return bool(_BYLINE.fullmatch(paragraph)) or (after_bare_by and not paragraph.endswith((".", "!", "?", ":")))
+    match = _BYLINE.fullmatch(paragraph)
+    if match:
+        return not match["name"] or match["name"][0].isupper()
+    return after_bare_by and not paragraph.endswith((".", "!", "?", ":"))
 
 
 def is_bare_by(paragraph: str) -> bool:
@@ -216,7 +217,8 @@ def _lay_out_passage(
     for i, (start, end) in enumerate([*first, *highlights]):
         joint = "" if i == 0 else " " if i < len(first) else BULLET_MARK
         shift = length + len(joint) - start
-        entities += [m._replace(start=m.start + shift, end=m.end + shift) for m in inside(named, starts, Span(start, end))]
+        found = inside(named, starts, Span(start, end))
+        entities += [m._replace(start=m.start + shift, end=m.end + shift) for m in found]
         parts += [joint, one_line(text[start:end])]
         length = shift + end
     return "".join(parts), entities

@@ -129,8 +129,8 @@ def parse_superglue(element: Element) -> RecordPassage:
 
 def _parse(element: Element, shape: Mapping[str, Any], id_key: str) -> RecordPassage:
     name = f"record {element.get(id_key)!r}" if isinstance(element, dict) else "a record"
-    for fault in shape_faults(element, shape, "", strict=False):
-        raise RecordFormatError(f"{name}: {fault}")
+    if misshapen := next(shape_faults(element, shape, "", strict=False), None):
+        raise RecordFormatError(f"{name}: {misshapen}")
     text = element["passage"]["text"]
     queries = []
     for qa in element["qas"]:
@@ -143,7 +143,8 @@ def _parse(element: Element, shape: Mapping[str, Any], id_key: str) -> RecordPas
             raise RecordFormatError(f"{of_query}: {faults[0]}")
         queries.append(RecordQuery(str(qa[id_key]), qa["query"], spans))
     entities = tuple(_half_open(e, text, name) for e in element["passage"]["entities"])
-    publisher = _PUBLISHER_OF.get(element["source"], element["source"]) or None
+    source = element.get("source", "")
+    publisher = _PUBLISHER_OF.get(source, source) or None
     return RecordPassage(str(element[id_key]), publisher, text, entities, tuple(queries))
 
 
@@ -172,7 +173,7 @@ def answer_fault(answer: Mapping[str, Any], text: str) -> str | None:
 def shape_faults(value: Any, shape: Any, at: str, *, strict: bool) -> Iterator[str]:
     """What differs from a shape: a type, a list of a shape, or an object of named shapes.
 
-    ``strict``: other keys are faults too, and "answers" may not be left out.
+    ``strict``: other keys are faults too, and none may be left out; else "answers" and "source" may.
     """
     if isinstance(shape, dict):
         if not isinstance(value, dict):
@@ -182,7 +183,7 @@ def shape_faults(value: Any, shape: Any, at: str, *, strict: bool) -> Iterator[s
             path = f"{at}.{key}" if at else key
             if key in value:
                 yield from shape_faults(value[key], inner, path, strict=strict)
-            elif strict or key != "answers":
+            elif strict or key not in ("answers", "source"):
                 yield f"{path} is missing"
         if strict and (others := sorted(value.keys() - shape.keys())):
             yield f"{at or 'the element'} has unknown keys {others}"
@@ -211,7 +212,7 @@ def split_passage(text: str) -> tuple[str, list[str]]:
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a file, gzip by extension; what is broken in it becomes a RecordFormatError that names it."""
     try:
-        with (gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")) as stream:
+        with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as stream:
             yield cast(BinaryIO, stream)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise RecordFormatError(f"{path}: broken gzip ({error}); fetch the file again") from error

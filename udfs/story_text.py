@@ -7,11 +7,14 @@ stand-off offsets stay true; paragraphs and highlights are spans into it.
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from udfs.spans import Span
 
 HIGHLIGHT = "@highlight"
-_BLOCK = re.compile(r"\S(?:[^\n]|\n(?![^\S\n]*\n))*")
+# Lines up to a blank one.
+_BLOCK = re.compile(r"\S[^\n]*(?:\n(?![^\S\n]*\n)[^\n]*)*")
+_MARKER_LINE = re.compile(rf"^[^\S\n]*{HIGHLIGHT}[^\S\n]*$", re.MULTILINE)
 _ERROR_PAGE = re.compile(r"\s*(<!doctype\s+html|<html[\s>]|<head[\s>]|<\?xml\s)", re.IGNORECASE)
 
 
@@ -47,9 +50,12 @@ def decode_story(content: bytes) -> tuple[str, str | None]:
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if content.startswith(mark):
             try:
-                return content[len(mark) :].decode(encoding), f"decoded_by_mark:{encoding}"
+                text = content[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
                 raise UnusableStory("undecodable", f"byte order mark of {encoding}, but {error}") from error
+            if "\x00" in text:
+                raise UnusableStory("undecodable", f"binary content: U+0000 at {text.index(chr(0))} of the {encoding}")
+            return text, f"decoded_by_mark:{encoding}"
     if b"\x00" in content:
         raise UnusableStory("undecodable", f"binary content: a NUL byte at {content.index(0)}")
     try:
@@ -59,48 +65,45 @@ def decode_story(content: bytes) -> tuple[str, str | None]:
     try:
         return content.decode("cp1252"), "decoded_as:windows-1252"
     except UnicodeDecodeError as error:
-        raise UnusableStory("undecodable", f"neither UTF-8 ({utf8_error.reason} at byte {utf8_error.start}) "
-                            f"nor windows-1252 ({error.reason} at byte {error.start})") from error
+        detail = (
+            f"neither UTF-8 ({utf8_error.reason} at byte {utf8_error.start}) "
+            f"nor windows-1252 ({error.reason} at byte {error.start})"
+        )
+        raise UnusableStory("undecodable", detail) from error
 
 
 def parse_story(text: str) -> StoryText:
     """Finds paragraphs and highlights in a ``.story`` string.
 
-    A highlight is what stands between one marker and the next; a marker without text gives none.
-    An ``@highlight`` inside a line is text.
+    A marker is a line of its own, mostly with blank lines around it; an ``@highlight`` inside a line is
+    text. A highlight is what stands between one marker and the next; a marker without text gives none.
 
     Raises:
         UnusableStory: ``empty``, ``error_page`` (HTML in a story file), ``no_body`` (only highlights).
     """
     if not text.strip():
         raise UnusableStory("empty", "no text")
-    if _ERROR_PAGE.match(text):
+    if is_web_page(text):
         raise UnusableStory("error_page", f"an HTML or XML page, not a story: {text.strip()[:60]!r}")
-    paragraphs: list[Span] = []
-    highlights: list[Span] = []
-    pending = seen_marker = False
-    for match in _BLOCK.finditer(text):
-        start = match.start()
-        block = match.group().rstrip()
-        if block == HIGHLIGHT:
-            pending = seen_marker = True
-            continue
-        if block.startswith(HIGHLIGHT + "\n"):  # marker and bullet separated by one line break
-            lead = block[len(HIGHLIGHT) :]
-            start += len(block) - len(lead.lstrip())
-            block = lead.lstrip()
-            pending = seen_marker = True
-        span = Span(start, start + len(block))
-        if not seen_marker:
-            paragraphs.append(span)
-        elif pending:
-            highlights.append(span)
-            pending = False
-        else:  # a second paragraph of one highlight
-            highlights[-1] = Span(highlights[-1].start, span.end)
+    markers = [m.span() for m in _MARKER_LINE.finditer(text)] if HIGHLIGHT in text else []
+    body_end = markers[0][0] if markers else len(text)
+    paragraphs = tuple(_trimmed(text, *m.span()) for m in _BLOCK.finditer(text, 0, body_end))
+    parts = [_trimmed(text, start, end) for (_, start), (end, _) in pairwise([*markers, (len(text), len(text))])]
+    highlights = tuple(span for span in parts if span.start < span.end)
     if not paragraphs:
         raise UnusableStory("no_body", f"{len(highlights)} highlights and no paragraph before them")
-    return StoryText(text, tuple(paragraphs), tuple(highlights))
+    return StoryText(text, paragraphs, highlights)
+
+
+def is_web_page(text: str) -> bool:
+    """Whether ``text`` begins as an HTML or XML page: what a server sends in place of a missing file."""
+    return _ERROR_PAGE.match(text) is not None
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """The span without white space at its ends."""
+    part = text[start:end]
+    return Span(end - len(part.lstrip()), start + len(part.rstrip()))
 
 
 def build_story(paragraphs: list[str], highlights: list[str]) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.functions import pandas_udf
 
 from udfs.annotators.base import Token
 from udfs.cloze import BULLET_MARK
@@ -31,7 +31,7 @@ def make_tag_udf(
             if count_done:
                 count_done(len(texts))
 
-    return F.pandas_udf(tag, T.ArrayType(TOKEN))  # type: ignore[call-overload]
+    return pandas_udf(tag, T.ArrayType(TOKEN))  # type: ignore[call-overload]
 
 
 def _join(pieces: list[str], tagged: Iterator[tuple[Token, ...]]) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ ARTICLES = TableContract(
         [
             _ARTICLE_ID,
             _column("url", _STRING, "URL as listed; null where the source names none", null=True),
-            _column("url_key", _STRING, "URL without archive prefix, scheme, port and www., to find overlap", null=True),
+            _column("url_key", _STRING, "URL without archive prefix, scheme, port, www.", null=True),
             _column("origin", _STRING, "hermann (from the public script's lists) or crawled (ours)"),
             _column("publisher", _STRING, "CNN, Daily Mail or another name", null=True),
             _column("format", _STRING, "story, jsonl or parquet"),
@@ -102,7 +102,7 @@ REJECTS = TableContract(
             _column("reason", _STRING, "one of the reject reasons"),
             _column("detail", _STRING, "what was seen, and where"),
             _column("article_id", _STRING, "the article, where it is known", null=True),
-            _column("fingerprint", _STRING, "source signature or stage fingerprint: it is tried again when that changes"),
+            _column("fingerprint", _STRING, "source signature or stage fingerprint: tried again when it changes"),
         ]
     ),
     key=("stage", "input", "item"),
@@ -186,7 +186,7 @@ SENTENCES = TableContract(
 
 TRIPLES = TableContract(
     name="triples",
-    purpose="Candidate queries: passage (by article_id), query, answers; those with keep are the triples of section 3.2.",
+    purpose="Candidate queries with passage (article_id) and answers; those with keep are the triples of section 3.2.",
     schema=T.StructType(
         [
             _column("query_id", _STRING, "<article_id>-<SHA-1 of the sentence>-<offset of the placeholder>"),
@@ -206,7 +206,12 @@ TRIPLES = TableContract(
         ]
     ),
     key=("query_id",),
-    checks={**_FOLDS, **_REASONS, **_no_null("answers"), "placeholder": "instr(query, '@placeholder') = placeholder + 1"},
+    checks={
+        **_FOLDS,
+        **_REASONS,
+        **_no_null("answers"),
+        "placeholder": "instr(query, '@placeholder') = placeholder + 1",
+    },
     written_by="generate_triples, import_dataset",
     read_by=("export_dataset",),
     statistics=("article_id", "query_id"),
@@ -271,8 +276,7 @@ RUN_METRICS = TableContract(
 )
 
 CONTRACTS = {
-    c.name: c
-    for c in (ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS, FUNNEL, RUN_METRICS)
+    c.name: c for c in (ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS, FUNNEL, RUN_METRICS)
 }
 
 

@@ -60,5 +60,6 @@ class StageClock:
                 self._run.run_id, self._stage, self._run.version, self._started_at,
                 seconds, rows_in, rows_out, rejects,
             )  # fmt: skip
-            self._store.merge("run_metrics", self._store.spark.createDataFrame([row], RUN_METRICS.schema))
+            rows = self._store.spark.createDataFrame([row], RUN_METRICS.schema)
+            self._store.append_once("run_metrics", rows, f"{self._run.run_id}/{self._stage}")
         return counts

@@ -4,6 +4,8 @@ import importlib.metadata
 import logging
 import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -49,6 +51,7 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted and SparkSession.getActiveSession() is None:
         check_java()
+        _let_workers_follow_the_driver()
         conf |= _jars_conf(spark.delta_jars)
         if spark.master:
             builder = builder.master(spark.master)
@@ -62,11 +65,17 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
     return session
 
 
+def _let_workers_follow_the_driver() -> None:
+    """Python workers of a session that is not submitted run this interpreter and find this code."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    root = str(Path(__file__).parents[2])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if root not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, paths)])
+
+
 def check_java() -> None:
     """Raises SessionError unless JAVA_HOME or PATH leads to a Java 17 or later that Spark can run on."""
-    import shutil
-    import subprocess
-
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not java or not Path(java).exists():
@@ -83,9 +92,9 @@ def _jars_conf(folder: str) -> dict[str, str]:
         if not jars:
             raise SessionError(f"spark.delta_jars: no .jar in {folder}; see README, 'Without a network'")
         return {"spark.jars": ",".join(jars)}
-    jars = delta_jars(set_up_jars_folder() / "jars")
-    if jars:
-        return {"spark.jars": ",".join(map(str, jars))}
+    set_up = delta_jars(set_up_jars_folder() / "jars")
+    if set_up:
+        return {"spark.jars": ",".join(map(str, set_up))}
     return {"spark.jars.packages": DELTA_PACKAGE}
 
 
@@ -106,7 +115,7 @@ def _check_delta(session: SparkSession) -> None:
         ) from error
     python_side = importlib.metadata.version("delta-spark")
     if found.split(".")[:2] != python_side.split(".")[:2]:
-        raise SessionError(f"Delta's jar is {found} but the Python package delta-spark is {python_side}: use {DELTA_PACKAGE}")
+        raise SessionError(f"Delta's jar is {found} but Python's delta-spark is {python_side}: use {DELTA_PACKAGE}")
     if pyspark_version.split(".")[:2] != ["4", "2"]:
         raise SessionError(f"pyspark is {pyspark_version}; delta-spark {DELTA_VERSION} needs 4.2")
     for key, value in _REQUIRED_CONF.items():

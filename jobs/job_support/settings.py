@@ -21,6 +21,9 @@ class SettingsError(ValueError):
     """A setting that can't be used; the message names file, key and remedy."""
 
 
+_SPARK_CONF = "spark.conf."
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -100,12 +103,7 @@ def load_settings(path: str | Path, overrides: Sequence[str] = ()) -> Settings:
         key, equals, raw = override.partition("=")
         if not equals:
             raise SettingsError(f"--set {override}: write section.key=value")
-        nested: Any = _parse_value(raw)
-        # Spark's own keys hold dots: everything after "spark.conf." is one key.
-        parts = ["spark", "conf", key[11:]] if key.startswith("spark.conf.") else key.strip().split(".")
-        for part in reversed(parts):
-            nested = {part: nested}
-        _merge(values, nested, [], f"--set {override}")
+        _merge(values, _nest(key.strip(), raw), [], f"--set {override}")
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -129,6 +127,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: no such file; give --config conf/<environment>.toml") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
+
+
+def _nest(key: str, raw: str) -> dict[str, Any]:
+    if key.startswith(_SPARK_CONF):  # Spark's own keys hold dots, and its values are strings
+        return {"spark": {"conf": {key.removeprefix(_SPARK_CONF): raw}}}
+    nested: Any = _parse_value(raw)
+    for part in reversed(key.split(".")):
+        nested = {part: nested}
+    return dict(nested)
 
 
 def _parse_value(raw: str) -> Any:

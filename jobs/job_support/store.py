@@ -6,14 +6,16 @@ that breaks a contract fails with a message that names table and column.
 
 import json
 import logging
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +26,7 @@ from jobs.job_support.settings import stage_hash
 
 log = logging.getLogger(__name__)
 
+_INSERT, _UPDATE, _DELETE = "insert", "update", "delete"
 _METADATA_KEY = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -70,51 +73,89 @@ class Store:
     def is_empty(self, name: str) -> bool:
         return self.read(name).isEmpty()
 
+    @contextmanager
+    def staged(self, rows: DataFrame) -> Iterator[DataFrame]:
+        """Computes ``rows`` once, into files that are deleted at the end of the block.
+
+        Not ``persist``: Spark drops cached rows when a table that they were read from is written, and
+        computes them anew, from the table as it then is; and a lost executor would take them along.
+        """
+        path = f"{self.root.rstrip('/')}/_staging/{uuid.uuid4().hex}"
+        rows.write.parquet(path)
+        try:
+            yield self.spark.read.schema(rows.schema).parquet(path)
+        finally:
+            _delete(self.spark, path)
+
     def merge(self, name: str, rows: DataFrame) -> Written:
         """Inserts and updates ``rows`` by the table's key; rows that are equal already are left alone."""
-        return self._merge(name, self._checked(name, rows).withColumn("_gone", F.lit(False)))
+        return self._write_changes(name, self._checked(name, rows), None)
+
+    def append_once(self, name: str, rows: DataFrame, token: str) -> None:
+        """Appends ``rows`` unless an append with this token was made before: as safe to retry as ``merge``."""
+        options = {"txnAppId": f"record-spark/{name}/{token}", "txnVersion": "1"}
+        checked = self._checked(name, rows)
+        with self._stamped(), self._explained(CONTRACTS[name]):
+            checked.write.format("delta").mode("append").options(**options).save(self.path(name))
 
     def replace_slices(self, name: str, rows: DataFrame, slices: DataFrame) -> Written:
         """Makes ``rows`` the only rows of the given slices, in one commit.
 
         Args:
-            rows: all rows that the slices shall have; evaluated more than once: pass them cached.
+            rows: all rows that the slices shall have; evaluated more than once: pass them staged.
             slices: distinct values of one or more key columns, named as in the table; a slice without
                 rows is emptied (its input was removed, or gives nothing any more).
         """
-        contract = CONTRACTS[name]
-        checked = self._checked(name, rows)
-        gone = (
-            self.read(name)
-            .join(F.broadcast(slices), on=slices.columns, how="left_semi")
-            .select(*contract.key)
-            .join(checked.select(*contract.key), on=list(contract.key), how="left_anti")
-        )
-        new = checked.withColumn("_gone", F.lit(False))
-        old = gone.withColumn("_gone", F.lit(True))
-        return self._merge(name, new.unionByName(old, allowMissingColumns=True))
+        return self._write_changes(name, self._checked(name, rows), slices)
 
-    def _merge(self, name: str, source: DataFrame) -> Written:
+    def _write_changes(self, name: str, rows: DataFrame, slices: DataFrame | None) -> Written:
+        if self.is_empty(name):
+            return self._merge(name, rows, {_INSERT})
+        with self.staged(self._difference(name, rows, slices)) as changes:
+            found = {r["_change"] for r in changes.select("_change").distinct().collect()}
+            return self._merge(name, changes, found) if found else Written()
+
+    def _difference(self, name: str, rows: DataFrame, slices: DataFrame | None) -> DataFrame:
+        """The rows to insert, update and delete, marked in ``_change``.
+
+        A MERGE of all rows would do, but it rewrites every file that holds a matched row, and makes a new
+        version, also where no row changes.
+        """
+        contract = CONTRACTS[name]
+        there = self.read(name)
+        if slices is not None:
+            there = there.join(slices, on=slices.columns, how="left_semi")
+        how = "left" if slices is None else "full_outer"
+        on = [F.col(f"s.{k}") == F.col(f"t.{k}") for k in contract.key]
+        both = rows.alias("s").join(there.alias("t"), on=on, how=how)
+        in_rows, in_table = (F.col(f"{side}.{contract.key[0]}").isNotNull() for side in "st")
+        columns = contract.schema.names
+        differs = reduce(or_, (~F.col(f"s.{c}").eqNullSafe(F.col(f"t.{c}")) for c in columns))
+        change = F.when(~in_table, _INSERT).when(~in_rows, _DELETE).when(differs, _UPDATE)
+        chosen = (F.when(in_rows, F.col(f"s.{c}")).otherwise(F.col(f"t.{c}")).alias(c) for c in columns)
+        return both.select(*chosen, change.alias("_change")).where("_change is not null")
+
+    def _merge(self, name: str, changes: DataFrame, found: set[str]) -> Written:
+        """One MERGE with the clauses for the changes ``found``; inserts alone don't touch any file."""
         contract = CONTRACTS[name]
         columns = contract.schema.names
         on = " AND ".join(f"t.`{k}` = s.`{k}`" for k in contract.key)
-        others = [c for c in columns if c not in contract.key]
-        changed = " OR ".join(f"NOT (t.`{c}` <=> s.`{c}`)" for c in others)
-        names = ", ".join(f"`{c}`" for c in columns)
         values = ", ".join(f"s.`{c}`" for c in columns)
-        view = f"merge_into_{name}"
-        source.createOrReplaceTempView(view)
-        statement = f"""
-            MERGE INTO delta.`{self.path(name)}` t USING {view} s ON {on}
-            WHEN MATCHED AND s._gone THEN DELETE
-            WHEN MATCHED AND ({changed}) THEN UPDATE SET {", ".join(f"t.`{c}` = s.`{c}`" for c in others)}
-            WHEN NOT MATCHED AND NOT s._gone THEN INSERT ({names}) VALUES ({values})"""
+        clauses = {
+            _DELETE: f"WHEN MATCHED AND s._change = '{_DELETE}' THEN DELETE",
+            _UPDATE: f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.`{c}` = s.`{c}`' for c in columns)}",
+            _INSERT: f"WHEN NOT MATCHED THEN INSERT ({', '.join(f'`{c}`' for c in columns)}) VALUES ({values})",
+        }
+        view = f"changes_of_{name}"
+        changes.createOrReplaceTempView(view)
+        chosen = " ".join(clause for change, clause in clauses.items() if change in found)
         try:
             with self._stamped(), self._explained(contract):
-                result = self.spark.sql(statement).collect()[0]
+                result = self.spark.sql(f"MERGE INTO delta.`{self.path(name)}` t USING {view} s ON {on} {chosen}")
+                counts = result.collect()[0]
         finally:
             self.spark.catalog.dropTempView(view)
-        written = Written(result.num_inserted_rows, result.num_updated_rows, result.num_deleted_rows)
+        written = Written(counts.num_inserted_rows, counts.num_updated_rows, counts.num_deleted_rows)
         log.debug("%s: %s", name, written)
         return written
 
@@ -128,7 +169,8 @@ class Store:
             if column not in found:
                 raise ContractError(f"{name}: column {column!r} is missing from the rows to write")
             if not _same_type(kind, found[column]):
-                raise ContractError(f"{name}: column {column!r} is {found[column].simpleString()}, not {kind.simpleString()}")
+                wrong, right = found[column].simpleString(), kind.simpleString()
+                raise ContractError(f"{name}: column {column!r} is {wrong}, not {right}")
         extra = sorted(set(found) - set(expected))
         if extra:
             raise ContractError(f"{name}: the contract has no column {extra[0]!r}")
@@ -193,14 +235,11 @@ class Store:
             raise
 
 
-@contextmanager
-def cached(rows: DataFrame) -> Iterator[DataFrame]:
-    """Keeps the rows of a stage on disk while they are written to several tables."""
-    kept = rows.persist(StorageLevel.DISK_ONLY)
-    try:
-        yield kept
-    finally:
-        kept.unpersist()
+def _delete(spark: SparkSession, path: str) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+    hadoop_path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(hadoop_path, True)
 
 
 def table_hash(table: DataFrame) -> str:

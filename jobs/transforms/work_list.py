@@ -32,6 +32,11 @@ def work_list(wanted: DataFrame, done: DataFrame, *, key: str = "article_id") ->
     )
 
 
+def count_by_status(work: DataFrame) -> dict[str, int]:
+    """How many are new, changed and removed: the driver's view of a work list; an empty one: nothing to do."""
+    return {r["status"]: r["count"] for r in work.groupBy("status").count().collect()}
+
+
 def to_make(work: DataFrame) -> DataFrame:
     """The new and changed ones of a work list."""
     return work.where(F.col("status") != REMOVED)

@@ -11,24 +11,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.corpus.markup import SourceArticle, parse_article
 from udfs.cloze import ClozeArticle, ClozeRules, make_cloze
+from udfs.sentence_split import split_sentences
 from udfs.spans import Mention
 from udfs.story_text import parse_story
-
-try:
-    from udfs.sentence_split import split_sentences
-except ImportError:
-    from udfs.spans import Span
-
-    def split_sentences(text, paragraphs):
-        out = []
-        for a, b in paragraphs:
-            i = a
-            for m in re.finditer(r"(?<=[.!?])['\"”’]*\s+(?=[A-Z'\"“‘])", text[a:b]):
-                out.append(Span(i, a + m.start()))
-                i = a + m.end()
-            out.append(Span(i, b))
-        return out
-
 
 PAPER = ClozeRules(min_first_part_tokens=100, min_first_part_entities=4, min_sentence_tokens=10, overlap_ngram=3)
 
@@ -62,9 +47,10 @@ def main(paths: list[str]) -> None:
         reasons = Counter(s.reason or "kept" for s in cloze.sentences)
         kept = [q for q in cloze.queries if q.keep]
         total += len(kept)
+        passage = cloze.passage
         print(
-            f"{path.stem}: {len(article.text.split())} tokens, first part {cloze.passage.first_part_tokens} tokens / "
-            f"{cloze.passage.first_part_entities} entities ({cloze.passage.reason or 'kept'}); sentences {dict(reasons)}; "
+            f"{path.stem}: {len(article.text.split())} tokens, first part {passage.first_part_tokens} tokens / "
+            f"{passage.first_part_entities} entities ({passage.reason or 'kept'}); sentences {dict(reasons)}; "
             f"queries {len(kept)} ({len(cloze.queries) - len(kept)} lost to 3-gram overlap), "
             f"{len({q.cluster for q in kept})} different answers"
         )

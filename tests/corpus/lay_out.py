@@ -9,6 +9,7 @@ and ``entities/<id>.txt`` beside (deepmind/rc-data's form); ``<out>/hermann_urls
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from tests.corpus.markup import GoldMention, SourceArticle, parse_article
@@ -47,7 +48,7 @@ def tokenize(text: str, cuts: Sequence[int]) -> list[tuple[int, int]]:
     """Token spans; every offset in ``cuts`` (where a mention starts or ends) is a token border."""
     spans = []
     borders = [0, *cuts, len(text)]
-    for low, high in zip(borders, borders[1:], strict=False):
+    for low, high in pairwise(borders):
         spans += [(m.start(), m.end()) for m in _TOKEN.finditer(text, low, high)]
     return spans
 

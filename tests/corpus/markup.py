@@ -29,9 +29,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-TYPES = frozenset(
-    "PERSON ORG GPE LOC FAC NORP EVENT PRODUCT WORK_OF_ART LAW LANGUAGE".split()
-)
+TYPES = frozenset(["PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART", "LAW", "LANGUAGE"])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ TITLES = {
         """mr mrs ms dr sir dame lord lady president vice prime minister chancellor senator representative congressman
         congresswoman governor mayor king queen prince princess duke duchess pope captain general colonel major
         sergeant lieutenant judge justice chairman chairwoman chief secretary director professor bishop archbishop
-        cardinal ambassador sheriff reverend former spokesman spokeswoman"""
+        cardinal ambassador sheriff reverend spokesman spokeswoman"""
     )
 } | {
     "mister": "mr", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
@@ -159,8 +159,8 @@ def initials(name: str) -> set[str]:
 def is_short_person_name(short: Words, full: Words) -> bool:
     """Surname or first name alone, or the same surname with given names that agree: never by surname alone.
 
-    "Reis", "Ana", "A. Reis", "Maria Reis" are short for "Ana Maria Reis"; "Carlos Reis" is not. A full name
-    with "Jr" and one without are two persons.
+    "Reis", "Ana", "A. Reis", "Maria Reis" are short for "Ana Maria Reis"; "Carlos Reis" is not. Two persons:
+    a full name with "Jr" and one without; "George W. Bush" and "George H. W. Bush".
     """
     if len(full) < 2:
         return False
@@ -171,9 +171,12 @@ def is_short_person_name(short: Words, full: Words) -> bool:
         return short_parts.generation in ("", full_parts.generation) and bool(full_parts.given)
     if short_parts.generation != full_parts.generation:
         return False
+    if full[-len(short) :] == short:
+        return True
     fewer, more = sorted((short_parts.given, full_parts.given), key=len)
-    rest = iter(more)
-    return all(any(_given_names_agree(name, other) for other in rest) for name in fewer)
+    if len(fewer) == 1:
+        return any(_given_names_agree(fewer[0], name) for name in more)
+    return len(fewer) == len(more) and all(map(_given_names_agree, fewer, more))
 
 
 @dataclass(frozen=True)

@@ -90,10 +90,8 @@ def propagate_names(text: str, units: Sequence[Span], mentions: Iterable[Mention
     Returns:
         All mentions in order of start; added ones have the type that the tagger gave the name most often.
     """
-    found = sorted(mentions, key=_mention_order)
-    votes = _votes(text, found)
-    found = [_settle_type(text, mention, votes) for mention in found]
-    known = _known_names(text, votes)
+    found = _settle_types(text, sorted(mentions, key=_mention_order))
+    known = _known_names(text, _votes(text, found))
     taken = _Taken(found)
     added = [m for unit in units for m in _repeats(text, unit, known, taken)]
     return sorted([*found, *added], key=_mention_order)
@@ -157,9 +155,19 @@ def _plain_surface(text: str, mention: Mention) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "The") else words)
 
 
-def _settle_type(text: str, mention: Mention, votes: dict[str, Counter[str]]) -> Mention:
-    types = votes.get(_plain_surface(text, mention))
-    return mention._replace(type=types.most_common(1)[0][0]) if types and mention.type not in _KIND_OF_TYPE else mention
+def _settle_types(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """Gives mentions of other types the type that their name has elsewhere, where that is one of an entity's."""
+    types: dict[Words, Counter[str]] = defaultdict(Counter)
+    for mention in mentions:
+        if mention.type in _KIND_OF_TYPE:
+            types[normalised_words(text[mention.start : mention.end])][mention.type] += 1
+    settled = []
+    for mention in mentions:
+        known = types.get(normalised_words(text[mention.start : mention.end]))
+        if known and mention.type not in _KIND_OF_TYPE:
+            mention = mention._replace(type=known.most_common(1)[0][0])
+        settled.append(mention)
+    return settled
 
 
 def _known_names(text: str, votes: dict[str, Counter[str]]) -> dict[str, list[_KnownName]]:
@@ -258,7 +266,7 @@ class _Linker:
             name.mentions.append(number)
             name.follows_preposition |= bool(_PLACE_BEFORE.search(text, max(0, mention.start - 12), mention.start))
             name.forms[words] = None
-            name.surfaces[text[mention.start : mention.end]] = None
+            name.surfaces[without_possessive(text[mention.start : mention.end])] = None
             name.kinds[_KIND_OF_TYPE.get(mention.type or "", Kind.OTHER)] += 1
             self._titles.append(titles)
             self._name_of.append(name)
@@ -297,7 +305,7 @@ class _Linker:
         """The names that ``name`` may be short for, by the first rule that gives any."""
         if name.is_alias:
             return []
-        acronyms = ["".join(filter(str.isalpha, s)).casefold() for s in map(without_possessive, name.surfaces) if is_acronym(s)]
+        acronyms = ["".join(filter(str.isalpha, s)).casefold() for s in name.surfaces if is_acronym(s)]
         expansions = [full for letters in acronyms for full in self._by_initials.get(letters, ())]
         if expansions:
             return expansions
@@ -314,29 +322,29 @@ class _Linker:
         seldom changes what a name stands for, to the one named last before the first of them.
         """
         candidates = sorted(number for other in fuller for number in other.mentions)
+        roots = {self._clusters.root(candidate) for candidate in candidates}
+        fitting = {titles: self._fitting(roots, titles) for titles in {self._titles[n] for n in name.mentions}}
+        pairs: list[tuple[int, int]] = []
         open_mentions: list[int] = []
         for number in name.mentions:
-            entities = self._entities(candidates, self._titles[number])
+            entities = fitting[self._titles[number]]
             if len(entities) == 1:
-                self._clusters.unite(number, entities.pop())
+                pairs.append((number, next(iter(entities))))
             else:
                 open_mentions.append(number)
-        for a, b in pairwise(open_mentions):
+        pairs += pairwise(open_mentions)
+        for number in open_mentions[:1]:
+            position = bisect_left(candidates, number)
+            nearest = chain(reversed(candidates[:position]), candidates[position:])
+            entities = fitting[self._titles[number]]
+            pairs += [(number, c) for c in nearest if self._clusters.root(c) in entities][:1]
+        for a, b in pairs:
             self._clusters.unite(a, b)
-        if open_mentions and candidates:
-            first = open_mentions[0]
-            entities = self._entities(candidates, self._titles[first])
-            position = bisect_left(candidates, first)
-            for candidate in chain(reversed(candidates[:position]), candidates[position:]):
-                if self._clusters.root(candidate) in entities:
-                    self._clusters.unite(first, candidate)
-                    break
 
-    def _entities(self, candidates: Sequence[int], titles: frozenset[str]) -> set[int]:
-        """The clusters of the candidates that a mention with these titles may belong to."""
-        roots = {self._clusters.root(candidate) for candidate in candidates}
-        roots = {root for root in roots if not _contradict(titles, self._clusters.titles(root))}
-        return {root for root in roots if titles & self._clusters.titles(root)} or roots
+    def _fitting(self, roots: Iterable[int], titles: frozenset[str]) -> set[int]:
+        """The clusters that a mention with these titles may belong to: those with one of them, if there are any."""
+        agreeing = {root for root in roots if not _contradict(titles, self._clusters.titles(root))}
+        return {root for root in agreeing if titles & self._clusters.titles(root)} or agreeing
 
     def _surface(self, number: int) -> str:
         return self._text[self._mentions[number].start : self._mentions[number].end]

@@ -1,0 +1,87 @@
+"""Exports the kept triples as a data set file in ReCoRD's form, and Table 1 of the paper for them.
+
+Reads passages, triples; writes <release>/<name>.json and <report>/table_1.md. Imported splits go to
+files of their own, <name>_<split>.json. A file is read back and checked before it appears.
+
+    spark-submit jobs/export_dataset.py --config conf/cluster.toml
+"""
+
+import logging
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.job_support.command_line import JobError, run_job
+from jobs.job_support.release_files import publishing
+from jobs.job_support.run_metrics import Run, StageClock, StageCounts
+from jobs.job_support.settings import Settings
+from jobs.job_support.store import Store
+from jobs.transforms.dataset import DatasetError, export_records, iter_records
+from jobs.transforms.dataset_statistics import dataset_statistics, render_table_1
+from udfs.record_json import RecordFormatError, write_record_json
+from udfs.record_validation import validate_record_json
+
+log = logging.getLogger(__name__)
+
+
+def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
+    """Writes the files anew; returns the counts of queries."""
+    run_info = run_info or Run()
+    store = Store(spark, settings.paths.tables, run_info.stamp())
+    clock = StageClock(store, run_info, "export")
+    passages, triples = store.read("passages"), store.read("triples")
+    splits = [row.split for row in triples.where("keep").select("split").distinct().orderBy("split").collect()]
+    if not splits:
+        raise JobError("no kept triples, so there is nothing to export: run generate_triples, see the funnel")
+    queries = 0
+    with publishing(spark, settings.paths.release) as made:
+        for split in splits:
+            name = settings.export.name if split is None else f"{settings.export.name}_{split}"
+            in_split = F.col("split").eqNullSafe(split)
+            counts = export(
+                passages.where(in_split), triples.where(in_split), made / f"{name}.json", has_answers=split != "test"
+            )
+            log.info("%s.json: %s", name, ", ".join(f"{n:,} {what}" for what, n in counts.items()))
+            queries += counts["queries"]
+    with publishing(spark, settings.paths.report) as made:
+        table = render_table_1([row.asDict() for row in dataset_statistics(passages, triples).collect()])
+        (made / "table_1.md").write_text(table, encoding="utf-8")
+    return clock.finish(rows_in=queries, rows_out=queries)
+
+
+def export(passages: DataFrame, triples: DataFrame, path: Path, *, has_answers: bool = True) -> dict[str, int]:
+    """Writes the kept triples to a local file, reads it back, and returns what it holds.
+
+    Args:
+        has_answers: False for an imported test split, whose answers are not published.
+
+    Raises:
+        JobError: tables that don't fit together, or a file that would not be valid. No file is left.
+    """
+    try:
+        written = write_record_json(path, iter_records(export_records(passages, triples)))
+    except (DatasetError, RecordFormatError) as error:
+        raise JobError(f"nothing exported: {error}") from error
+    kept = triples.where("keep").count()
+    report = validate_record_json(path, answers_required=has_answers)
+    if kept != written.queries:
+        path.unlink()
+        raise JobError(
+            f"{kept - written.queries} of {kept} kept triples have no kept passage: tables passages and triples are "
+            "of different runs; run generate_triples again"
+        )
+    if not report.valid:
+        path.unlink()
+        raise JobError(f"the exported file would not be valid: {report}")
+    counts = ("records", "queries", "answers", "entities")
+    return {count: getattr(report, count) for count in counts}
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_job(lambda spark, settings, _: run(spark, settings), __doc__, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

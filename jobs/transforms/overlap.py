@@ -1,0 +1,112 @@
+"""Crawled articles that are also among the public script's, by id, URL or text.
+
+Training data may come from both, development and test data from crawled articles alone: one that
+stands in both sets must not count as crawled.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from udfs.near_duplicates import N_PERMUTATIONS, band_rows
+
+
+def find_overlap(crawled: DataFrame, hermann: DataFrame, *, near_identical: float) -> DataFrame:
+    """The crawled articles with a counterpart: (article_id, detail, other_id), one row each.
+
+    The strongest ground is named: the same id, then the same URL, then near-identical text (the most
+    similar one); then the smallest id.
+
+    Args:
+        crawled, hermann: article_id, url_key, shingle_hashes of articles; ids are unique in each.
+        near_identical: estimated share of common shingles from which two texts are one.
+    """
+    found = (
+        _same(crawled, hermann, "article_id", 0)
+        .unionByName(_same(crawled, hermann, "url_key", 1))
+        .unionByName(_near_identical(crawled, hermann, near_identical))
+    )
+    strongest = Window.partitionBy("article_id").orderBy("ground", F.desc("similarity"), "other_id")
+    what = F.element_at(F.array(F.lit("same id"), F.lit("same URL"), F.lit("near-identical text")), F.col("ground") + 1)
+    share = F.when(F.col("ground") == 2, F.format_string("(%.2f)", "similarity"))
+    return (
+        found.withColumn("rank", F.row_number().over(strongest))
+        .where("rank = 1")
+        .select("article_id", F.concat_ws(" ", what, share, F.lit("as"), "other_id").alias("detail"), "other_id")
+    )
+
+
+def reject_overlap(candidates: DataFrame, overlap: DataFrame) -> DataFrame:
+    """Makes rejects of the crawled candidates that ``overlap`` (``find_overlap``) names."""
+    names = candidates.columns
+    joined = candidates.join(overlap.select("article_id", "detail"), on="article_id", how="left")
+    hit = F.col("detail").isNotNull() & F.col("reject_reason").isNull() & (F.col("origin") == "crawled")
+    return joined.withColumns(
+        {
+            "reject_reason": F.when(hit, "also_in_hermann").otherwise(F.col("reject_reason")),
+            "reject_detail": F.when(hit, F.col("detail")).otherwise(F.col("reject_detail")),
+        }
+    ).select(*names)
+
+
+def overlap_in_table(articles: DataFrame, overlap: DataFrame) -> DataFrame:
+    """Rows for ``rejects`` of the crawled articles that stand in the table and now have a counterpart: the job
+    deletes them from ``articles``."""
+    crawled = articles.where("origin = 'crawled'")
+    return crawled.join(overlap.select("article_id", "detail"), on="article_id", how="inner").select(
+        F.lit("ingest").alias("stage"),
+        F.col("source_path").alias("input"),
+        F.col("source_item").alias("item"),
+        F.lit("also_in_hermann").alias("reason"),
+        "detail",
+        "article_id",
+        F.col("source_signature").alias("fingerprint"),
+    )
+
+
+def _same(crawled: DataFrame, hermann: DataFrame, column: str, ground: int) -> DataFrame:
+    # Several of Hermann's articles may stand under one key (two snapshots of a page): the smallest id stands for them.
+    others = (
+        hermann.where(F.col(column).isNotNull())
+        .groupBy(F.col(column).alias("key"))
+        .agg(F.min("article_id").alias("other_id"))
+    )
+    return (
+        crawled.select("article_id", F.col(column).alias("key"))
+        .join(others, on="key", how="inner")
+        .select("article_id", "other_id", F.lit(ground).alias("ground"), F.lit(1.0).alias("similarity"))
+    )
+
+
+def _near_identical(crawled: DataFrame, hermann: DataFrame, threshold: float) -> DataFrame:
+    """Pairs that share a band of their signatures and are similar enough.
+
+    Signatures are compared, not articles: pages with the very same text (a thousand copies of a notice)
+    would otherwise fill one band with a million pairs.
+    """
+    rows = band_rows(threshold)
+    ours = crawled.select("shingle_hashes").distinct()
+    theirs = hermann.groupBy("shingle_hashes").agg(F.min("article_id").alias("other_id"))
+    pairs = (
+        _banded(ours, rows)
+        .select("band", F.col("shingle_hashes").alias("ours"))
+        .join(_banded(theirs, rows).select("band", "other_id", F.col("shingle_hashes").alias("theirs")), on="band")
+        .withColumn("similarity", _similarity("ours", "theirs"))
+        .where(F.col("similarity") >= threshold)
+        .groupBy("ours", "other_id")
+        .agg(F.max("similarity").alias("similarity"))
+    )
+    return (
+        crawled.select("article_id", F.col("shingle_hashes").alias("ours"))
+        .join(pairs, on="ours", how="inner")
+        .select("article_id", "other_id", F.lit(2).alias("ground"), "similarity")
+    )
+
+
+def _banded(signatures: DataFrame, rows: int) -> DataFrame:
+    bands = [F.xxhash64(F.lit(n), F.slice("shingle_hashes", n * rows + 1, rows)) for n in range(N_PERMUTATIONS // rows)]
+    return signatures.where(F.size("shingle_hashes") == N_PERMUTATIONS).withColumn("band", F.explode(F.array(*bands)))
+
+
+def _similarity(one: str, other: str) -> Column:
+    equal = F.zip_with(one, other, lambda a, b: F.when(a == b, 1).otherwise(0))
+    return F.aggregate(equal, F.lit(0), lambda total, x: total + x) / F.lit(float(N_PERMUTATIONS))

@@ -1,0 +1,46 @@
+"""One Spark session for all Spark tests, and tables in a folder of their own for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.job_support.session import open_session
+from jobs.job_support.settings import Settings, load_settings
+from jobs.job_support.store import Store
+from tests.conftest import ROOT
+from tests.corpus.lay_out import lay_out, source_articles
+
+SMALL = ["spark.conf.spark.sql.shuffle.partitions=2", "spark.conf.spark.driver.memory=1g"]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = open_session(load_settings(ROOT / "conf" / "local.toml", SMALL).spark, "tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled corpus, laid out; don't write into it."""
+    folder = tmp_path_factory.mktemp("corpus")
+    lay_out(source_articles(), folder)
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings whose tables, release and report lie in the test's own folder; no sources."""
+    return settings_for(tmp_path)
+
+
+def settings_for(out: Path, *overrides: str) -> Settings:
+    paths = [f"paths.{name}={out / name}" for name in ("tables", "release", "report")]
+    return load_settings(ROOT / "conf" / "local.toml", [*SMALL, *paths, *overrides])
+
+
+@pytest.fixture
+def store(spark: SparkSession, settings: Settings) -> Store:
+    return Store(spark, settings.paths.tables)

@@ -1,0 +1,494 @@
+"""Listing, reading and resolving on Spark: from folders, archives and records to articles and rejects."""
+
+import gzip
+import io
+import json
+import os
+import random
+import shutil
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha1
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from jobs.job_support.contracts import ARTICLES, REJECTS
+from jobs.job_support.settings import Ingest, SettingsError, Source
+from jobs.transforms.candidates import accepted, check_yield, rejected, resolve_duplicates, yield_by_source
+from jobs.transforms.sources import (
+    CANDIDATES,
+    Roots,
+    find_roots,
+    known_inputs,
+    list_inputs,
+    new_inputs,
+    read_inputs,
+    read_url_lists,
+    reading_tasks,
+    unmatched_urls,
+)
+from udfs.article_urls import article_id_of_url
+
+STORY = "Zoë Ray met Al-Din.\n\nRay left Paris.\n\n@highlight\n\nRay met Al-Din in Paris"
+TOKENS = "0,3;5,2;9,2;13,1;15,0;16,2;19,0;22,2;26,3;31,4;36,0;39,0;40,8;51,2;55,2;59,1;61,0;62,2;66,1;69,4"
+ENTITIES = "0,0,1;1,3,5;0,7,7;2,9,9;0,13,13;1,15,17;2,19,19"
+WAYBACK = "http://web.archive.org/web/20150101000000id_/http://www.cnn.com:80/2015/01/01/x/"
+PAGE = "<!DOCTYPE html><html><body>Quota exceeded</body></html>" * 40
+
+
+def hexes(n: int) -> str:
+    return f"{n:040x}"
+
+
+def write(folder: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def tgz(files: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content.encode())
+            archive.addfile(info, io.BytesIO(content.encode()))
+    return out.getvalue()
+
+
+def ingest_of(*sources: Path | Source, hermann: tuple[str, ...] = ()) -> Ingest:
+    made = tuple(s if isinstance(s, Source) else Source(path=str(s)) for s in sources)
+    return Ingest(near_identical=0.8, hermann_url_lists=hermann, sources=made)
+
+
+@dataclass
+class Read:
+    """One run up to the candidates."""
+
+    roots: Roots
+    listed: DataFrame
+    work: DataFrame
+    urls: DataFrame
+    candidates: DataFrame
+
+    def rows(self) -> list[Row]:
+        return sorted(self.candidates.collect(), key=lambda r: (r.source_path, r.source_item))
+
+    def summary(self) -> dict[str, tuple[Any, ...]]:
+        """Reject reason, origin, publisher and mentions by file name and item."""
+        return {
+            " ".join(filter(None, (Path(r.source_path).name, r.source_item))): (
+                r.reject_reason,
+                r.origin,
+                r.publisher,
+                None if r.stand_off is None else len(r.stand_off),
+            )
+            for r in self.rows()
+        }
+
+
+class Reader:
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.cached: list[DataFrame] = []
+
+    def __call__(self, ingest: Ingest, known: DataFrame | None = None) -> Read:
+        roots = find_roots(self.spark, ingest)
+        listed = self.cache(list_inputs(self.spark, roots))
+        nothing = self.spark.createDataFrame([], "path string, signature string")
+        work = self.cache(new_inputs(listed, known=nothing if known is None else known))
+        by_kind: dict[str, tuple[int, int]] = {}
+        for row in work.collect():
+            files, size = by_kind.get(row.kind, (0, 0))
+            by_kind[row.kind] = files + 1, size + row["size"]
+        urls = read_url_lists(self.spark, roots)
+        candidates = self.cache(read_inputs(work, roots=roots, urls=urls, tasks=reading_tasks(by_kind)))
+        return Read(roots, listed, work, urls, candidates)
+
+    def cache(self, rows: DataFrame) -> DataFrame:
+        self.cached.append(rows.cache())
+        return rows
+
+
+@pytest.fixture
+def read(spark: SparkSession) -> Iterator[Reader]:
+    reader = Reader(spark)
+    yield reader
+    for rows in reader.cached:
+        rows.unpersist()
+
+
+def no_articles(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], ARTICLES.schema)
+
+
+def test_candidates_have_the_columns_of_articles() -> None:
+    found = {f.name: f.dataType.simpleString() for f in CANDIDATES}
+    wanted = {f.name: f.dataType.simpleString() for f in ARTICLES.schema}
+    assert wanted.items() <= found.items()
+    assert found.keys() - wanted.keys() == {"source", "reject_reason", "reject_detail"}
+
+
+def test_every_layout_is_read_in_one_run(read: Reader, tmp_path: Path) -> None:
+    record = {
+        "id": hexes(5),
+        "article": "Ann won.\nBo lost.",
+        "highlights": "Ann wins",
+        "url": "http://www.bbc.co.uk/x",
+    }
+    write(
+        tmp_path,
+        {
+            f"cnn/stories/{hexes(1)}.story": STORY,
+            f"cnn/tokens/{hexes(1)}.txt": TOKENS,
+            f"cnn/entities/{hexes(1)}.txt": ENTITIES,
+            f"cnn/stories/{hexes(2)}.story": STORY,
+            f"cnn/tokens/{hexes(9)}.txt": TOKENS,
+            f"cnn/downloads/{hexes(8)}.html": "x",
+            "flat/plain.story": "Bo Lin lost.",
+            "flat/empty.story": "\n",
+            "flat/page.story": PAGE,
+            "more/dm.tgz": tgz(
+                {
+                    f"dailymail/tokens/{hexes(3)}.txt": TOKENS,
+                    f"dailymail/stories/{hexes(3)}.story": STORY,
+                    f"dailymail/entities/{hexes(3)}.txt": ENTITIES,
+                    f"dailymail/stories/{hexes(4)}.story": "Cy Fox left.",
+                    "dailymail/stories/none.story": "@highlight\n\nOnly this",
+                }
+            ),
+            "more/quota.tgz": PAGE,
+            "records.jsonl": "\n".join([json.dumps(record), "{oops", json.dumps({**record, "id": None, "url": None})]),
+            "meta.jsonl": "\n".join(json.dumps({"doc": n}) for n in range(300)),
+            "LICENSE": "free",
+        },
+    )
+    found = read(ingest_of(tmp_path))
+    assert found.summary() == {
+        f"{hexes(1)}.story": (None, "hermann", "CNN", 7),
+        f"{hexes(2)}.story": (None, "crawled", "CNN", None),
+        "plain.story": (None, "crawled", None, None),
+        "empty.story": ("empty", None, None, None),
+        "page.story": ("error_page", None, None, None),
+        f"dm.tgz dailymail/stories/{hexes(3)}.story": (None, "hermann", "Daily Mail", 7),
+        f"dm.tgz dailymail/stories/{hexes(4)}.story": (None, "crawled", "Daily Mail", None),
+        "dm.tgz dailymail/stories/none.story": ("no_body", None, None, None),
+        "quota.tgz": ("not_an_archive", None, None, None),
+        "records.jsonl 1": (None, "crawled", "bbc.co.uk", None),
+        "records.jsonl 2": ("malformed_record", None, None, None),
+        "records.jsonl 3": ("no_identity", None, None, None),
+        "meta.jsonl": ("not_articles", None, None, None),
+    }
+    ids = {r.source_item or Path(r.source_path).name: r.article_id for r in found.rows()}
+    assert ids["plain.story"] == sha1(b"flat/plain.story").hexdigest()
+    assert ids["1"] == hexes(5)
+    for row in found.rows():
+        if row.stand_off:
+            names = [row.text[m.start : m.end] for m in row.stand_off]
+            assert names == ["Zoë Ray", "Al-Din", "Ray", "Paris", "Ray", "Al-Din", "Paris"]
+
+
+def test_articles_and_rejects_fit_their_contracts(read: Reader, tmp_path: Path) -> None:
+    write(tmp_path, {"a.story": STORY, "b.story": "", "c.tgz": PAGE})
+    found = read(ingest_of(tmp_path))
+    articles, rejects = accepted(found.candidates), rejected(found.candidates)
+    assert (articles.columns, rejects.columns) == (ARTICLES.schema.names, REJECTS.schema.names)
+    strict = articles.sparkSession.createDataFrame(articles.collect(), ARTICLES.schema)
+    assert strict.count() == 1
+    strict = rejects.sparkSession.createDataFrame(rejects.collect(), REJECTS.schema)
+    assert {(Path(r.input).name, r.item, r.reason) for r in strict.collect()} == {
+        ("b.story", "", "empty"),
+        ("c.tgz", "", "not_an_archive"),
+    }
+
+
+def test_two_sources_give_a_row_each(read: Reader, tmp_path: Path) -> None:
+    """Public report 1: of two corpora the second was never read, and the run ended well."""
+    write(
+        tmp_path,
+        {
+            "cnn/stories/aa.story": "Ann Ray won.\n\n@highlight\n\nAnn Ray won in Oslo",
+            "dailymail/stories/bb.story": "Bo Lin lost.\n\n@highlight\n\nBo Lin lost in Rome",
+        },
+    )
+    apart = read(ingest_of(tmp_path / "cnn", tmp_path / "dailymail")).rows()
+    assert [(r.source, r.publisher) for r in apart] == [(0, "CNN"), (1, "Daily Mail")]
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    for name in ("cnn", "dailymail"):
+        with tarfile.open(archives / f"{name}_stories.tgz", "w:gz") as archive:
+            archive.add(tmp_path / name, arcname=name)
+    both = ingest_of(*(archives / f"{name}_stories.tgz" for name in ("cnn", "dailymail")))
+    assert [(r.source, r.publisher) for r in read(both).rows()] == [(0, "CNN"), (1, "Daily Mail")]
+
+
+def check(found: Read, articles: DataFrame, rejects: DataFrame) -> None:
+    check_yield(yield_by_source(found.listed, articles=articles, rejects=rejects).collect(), roots=found.roots)
+
+
+def test_source_that_gives_no_article_is_an_error(read: Reader, tmp_path: Path) -> None:
+    """Public reports 1 and 15: nothing read, a page in place of an archive, and yet a run that ended well."""
+    write(tmp_path, {"good/a.story": STORY, "bad/cnn_stories.tgz": PAGE, "none/README": "x"})
+    found = read(ingest_of(tmp_path / "good", tmp_path / "bad"))
+    with pytest.raises(SettingsError, match=r"ingest.sources\[1\].path \(bad\): none of 1 inputs gave an article"):
+        check(found, accepted(found.candidates), rejected(found.candidates))
+    (reject,) = rejected(found.candidates).collect()
+    assert reject.input == f"{tmp_path}/bad/cnn_stories.tgz"
+    assert "an HTML or XML page" in reject.detail
+    found = read(ingest_of(tmp_path / "good", tmp_path / "none"))
+    with pytest.raises(SettingsError, match=r"ingest.sources\[1\].path \(none\) holds no .story"):
+        check(found, accepted(found.candidates), rejected(found.candidates))
+
+
+def test_source_whose_articles_stand_elsewhere_too_is_no_error(
+    read: Reader, spark: SparkSession, tmp_path: Path
+) -> None:
+    write(tmp_path, {f"one/{hexes(1)}.story": STORY, f"two/{hexes(1)}.story": STORY})
+    found = read(ingest_of(tmp_path / "one", tmp_path / "two"))
+    resolved = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
+    assert {r.reason for r in rejected(resolved).collect()} == {"duplicate_article"}
+    check(found, accepted(resolved), rejected(resolved))
+
+
+def test_missing_paths_name_their_setting(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {"a.story": STORY})
+    with pytest.raises(SettingsError, match=r"ingest.sources\[1\].path: no such file or folder: .*/nowhere"):
+        find_roots(spark, ingest_of(tmp_path, tmp_path / "nowhere"))
+    with_list = Source(path=str(tmp_path), url_lists=(str(tmp_path / "urls.txt"),))
+    with pytest.raises(SettingsError, match=r"ingest.sources\[0\].url_lists\[0\]: no such file"):
+        find_roots(spark, ingest_of(with_list))
+    with pytest.raises(SettingsError, match=r"ingest.hermann_url_lists\[0\]: a folder"):
+        find_roots(spark, ingest_of(tmp_path, hermann=(str(tmp_path),)))
+    with pytest.raises(SettingsError, match="ingest.sources is empty"):
+        find_roots(spark, ingest_of())
+
+
+def test_url_lists_join_on_the_exact_string(read: Reader, tmp_path: Path) -> None:
+    """Public report 8: ids are the SHA-1 of the archive's URL, not of the page's own."""
+    listed, bare = article_id_of_url(WAYBACK), article_id_of_url("http://www.cnn.com/2015/01/01/x/")
+    write(
+        tmp_path,
+        {
+            f"a/stories/{listed}.story": STORY,
+            f"a/stories/{bare}.story": STORY,
+            "a/my_urls.txt": f"{WAYBACK}\nhttp://gone.com/\n",
+            "b.jsonl": json.dumps({"id": listed, "article": "Ann won."}),
+            "c.tgz": tgz({f"{listed}.story": STORY}),
+        },
+    )
+    found = read(ingest_of(tmp_path / "a", tmp_path / "b.jsonl", tmp_path / "c.tgz"))
+    rows = {(r.source, r.article_id): (r.url, r.url_key, r.origin, r.notes) for r in found.rows()}
+    hit = (WAYBACK, "cnn.com/2015/01/01/x", "crawled", [])
+    assert rows == {
+        (0, listed): hit,
+        (0, bare): (None, None, "crawled", ["url_not_listed"]),
+        (1, listed): hit,
+        (2, listed): hit,
+    }
+    missing = unmatched_urls(found.urls, articles=found.candidates).collect()
+    assert [r.listed_url for r in missing] == ["http://gone.com/"]
+
+
+@pytest.mark.parametrize("how", ["setting", "name"])
+def test_hermann_lists_decide_the_origin(read: Reader, tmp_path: Path, how: str) -> None:
+    name = "list.txt" if how == "setting" else "a/wayback_test_urls.txt"
+    listed = article_id_of_url(WAYBACK)
+    write(tmp_path, {f"a/{listed}.story": STORY, f"a/{hexes(1)}.story": STORY, name: WAYBACK})
+    lists = (str(tmp_path / name),) if how == "setting" else ()
+    rows = read(ingest_of(tmp_path / "a", hermann=lists)).rows()
+    assert {r.article_id: r.origin for r in rows} == {listed: "hermann", hexes(1): "crawled"}
+
+
+def test_only_new_and_changed_inputs_are_read(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    corpus = {f"cnn/stories/{hexes(n)}.story": STORY for n in range(4)}
+    write(tmp_path, {**corpus, f"cnn/tokens/{hexes(0)}.txt": TOKENS, "bad.story": "", "r.jsonl": "{"})
+    ingest = ingest_of(tmp_path)
+    first = read(ingest)
+    assert first.work.count() == 6
+    known = known_inputs(accepted(first.candidates), rejected(first.candidates))
+    assert read(ingest, known).work.count() == 0
+    # The same folder as an archive, or under another setting, is other inputs; an edit of stand-off is an edit.
+    write(tmp_path, {f"cnn/stories/{hexes(9)}.story": STORY, f"cnn/entities/{hexes(0)}.txt": ENTITIES})
+    os.utime(tmp_path / "bad.story", ns=(1, 1))
+    work = read(ingest, known).work.collect()
+    assert sorted(Path(r.path).name for r in work) == [f"{hexes(0)}.story", f"{hexes(9)}.story", "bad.story"]
+    (edited,) = (r for r in work if hexes(0) in r.path)
+    old = next(r for r in first.listed.collect() if hexes(0) in r.path)
+    assert edited.signature > old.signature  # a later change sorts after an earlier one
+    assert edited.entities_path == f"{tmp_path}/cnn/entities/{hexes(0)}.txt"
+
+
+def test_file_under_two_sources_is_one_input_of_the_first(read: Reader, tmp_path: Path) -> None:
+    write(tmp_path, {"sub/a.story": STORY, "b.story": STORY})
+    rows = read(ingest_of(tmp_path / "sub", tmp_path)).listed.collect()
+    assert sorted((Path(r.path).name, r.source) for r in rows) == [("a.story", 0), ("b.story", 1)]
+
+
+def test_file_that_vanishes_after_listing_costs_only_itself(read: Reader, tmp_path: Path) -> None:
+    write(tmp_path, {"a.story": STORY, "b.story": STORY, "c.tgz": tgz({"x.story": STORY}), "d.jsonl": "{}"})
+    found = read(ingest_of(tmp_path))
+    found.candidates.unpersist()
+    for name in ("a.story", "c.tgz", "d.jsonl"):
+        (tmp_path / name).unlink()
+    reasons = {k: v[0] for k, v in found.summary().items()}
+    gone = "unreadable_file"
+    assert reasons == {"a.story": gone, "b.story": None, "c.tgz": gone, "d.jsonl": gone}
+
+
+def test_truncated_archive_keeps_its_articles_and_names_the_file(read: Reader, tmp_path: Path) -> None:
+    noise = random.Random(1)
+    whole = tgz({f"{hexes(n)}.story": f"{n} {noise.randbytes(2_000).hex()}" for n in range(60)})
+    write(tmp_path, {"cut.tgz": whole[: len(whole) // 2]})
+    rows = read(ingest_of(tmp_path)).rows()
+    assert [(r.source_item, r.reject_reason) for r in rows if r.reject_reason] == [("", "broken_archive")]
+    assert len(rows) > 25
+
+
+def test_last_of_the_members_with_one_name_counts(read: Reader, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for content in (b"Old text.", b"New text."):
+            info = tarfile.TarInfo("a.story")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    write(tmp_path, {"a.tar": out.getvalue()})
+    assert [r.text for r in read(ingest_of(tmp_path)).rows()] == ["New text."]
+
+
+def test_archive_and_folder_give_the_same_articles(read: Reader, tmp_path: Path, shared: Path) -> None:
+    gum = tmp_path / "gum"
+    shutil.copytree(shared / "data" / "gum", gum)
+    with tarfile.open(tmp_path / "gum.tgz", "w:gz") as archive:
+        archive.add(gum, arcname=".")
+    columns = ["article_id", "text", "stand_off", "paragraphs", "highlights", "content_hash", "origin", "publisher"]
+    found = []
+    for source in (gum, tmp_path / "gum.tgz"):
+        made = Source(path=str(source), url_lists=(str(gum / "urls.txt"),))
+        found.append(
+            sorted(accepted(read(ingest_of(made)).candidates).select(*columns, "url", "shingle_hashes").collect())
+        )
+    assert len(found[0]) == 54
+    assert found[0] == found[1]
+    assert {r.publisher for r in found[0]} == {"academic", "bio", "court", "interview", "news", "voyage"}
+    assert all(article_id_of_url(r.url) == r.article_id for r in found[0])
+
+
+# --- several articles of one id
+
+
+def resolved(
+    read: Reader, spark: SparkSession, ingest: Ingest, articles: DataFrame | None = None
+) -> tuple[list[Row], dict[str, tuple[str, str]]]:
+    found = read(ingest)
+    articles = no_articles(spark) if articles is None else articles
+    rows = read.cache(resolve_duplicates(found.candidates, articles=articles, inputs=found.work))
+    rejects = {str(Path(r.input).parent.name): (r.reason, r.detail) for r in rejected(rows).collect()}
+    return accepted(rows).collect(), rejects
+
+
+def set_time(path: Path, seconds: int) -> None:
+    os.utime(path, (seconds, seconds))
+
+
+def test_newest_of_several_contents_stands_and_equal_ones_are_doubles(
+    read: Reader, spark: SparkSession, tmp_path: Path
+) -> None:
+    name = f"{hexes(1)}.story"
+    write(
+        tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New.", f"copy/{name}": "New.", f"other/{hexes(2)}.story": "x"}
+    )
+    for seconds, folder in enumerate(("old", "copy", "new"), start=1_000):
+        set_time(tmp_path / folder / name, seconds)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    assert sorted(r.text for r in articles) == ["New.", "x"]
+    where = f"same id as {hexes(1)} in {tmp_path}/new/{name}"
+    assert rejects == {"old": ("superseded_article", where), "copy": ("duplicate_article", where)}
+
+
+def test_ties_are_settled_by_path(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"b/{name}": STORY, f"a/{name}": STORY})
+    for folder in "ab":
+        set_time(tmp_path / folder / name, 1_000)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    # Signatures hold the relative path: equal times are settled by them, the same way in every run.
+    assert len(articles) == 1
+    again, _ = resolved(read, spark, ingest_of(tmp_path))
+    assert [r.source_path for r in again] == [r.source_path for r in articles]
+    assert [reason for reason, _ in rejects.values()] == ["duplicate_article"]
+
+
+def test_hermanns_goes_before_a_newer_crawled_one(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"hermann/{name}": "Old.", f"crawl/{name}": "New."})
+    set_time(tmp_path / "hermann" / name, 1_000)
+    ingest = ingest_of(
+        Source(path=str(tmp_path / "crawl"), origin="crawled"), Source(path=str(tmp_path / "hermann"), origin="hermann")
+    )
+    articles, rejects = resolved(read, spark, ingest)
+    assert [(r.text, r.origin) for r in articles] == [("Old.", "hermann")]
+    assert rejects == {"crawl": ("also_in_hermann", f"same id as {hexes(1)} in {tmp_path}/hermann/{name}")}
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_outcome_is_the_same_in_one_run_and_in_two(
+    read: Reader, spark: SparkSession, tmp_path: Path, first: str
+) -> None:
+    name = f"{hexes(1)}.story"
+    second = "new" if first == "old" else "old"
+    write(tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New."})
+    set_time(tmp_path / "old" / name, 1_000)
+    table, _ = resolved(read, spark, ingest_of(tmp_path / first))
+    in_table = spark.createDataFrame(table, ARTICLES.schema)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path / second), in_table)
+    assert [r.text for r in articles] == (["New."] if first == "old" else [])
+    assert rejects == {"old": ("superseded_article", f"same id as {hexes(1)} in {tmp_path}/new/{name}")}
+
+
+def test_edited_file_is_no_rival_of_itself(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {f"{hexes(1)}.story": "New."})
+    table, _ = resolved(read, spark, ingest_of(tmp_path))
+    in_table = spark.createDataFrame(table, ARTICLES.schema)
+    write(tmp_path, {f"{hexes(1)}.story": "Older than before."})
+    set_time(tmp_path / f"{hexes(1)}.story", 1_000)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path), in_table)
+    assert ([r.text for r in articles], rejects) == (["Older than before."], {})
+
+
+def test_double_is_read_again_once_the_other_is_gone(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"a/{name}": STORY, f"b/{name}": STORY})
+    found = read(ingest_of(tmp_path))
+    rows = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
+    rejects = rejected(rows)
+    assert new_inputs(found.listed, known=known_inputs(accepted(rows), rejects)).count() == 0
+    assert new_inputs(found.listed, known=known_inputs(no_articles(spark), rejects)).count() == 2
+
+
+def test_rejects_of_one_batch_are_no_rivals_of_each_other(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {"x.jsonl.gz": gzip.compress(b'{"article": "a"}\n{"article": "b"}\n{"article": "c"}')})
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    assert articles == []
+    assert [reason for reason, _ in rejects.values()] == ["no_identity"]
+    found = read(ingest_of(tmp_path))
+    assert sorted(r.item for r in rejected(found.candidates).collect()) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("by_kind", "tasks"),
+    [
+        ({}, 1),
+        ({"story": (1, 10)}, 1),
+        ({"story": (1_001, 10)}, 3),
+        ({"archive": (4, 10**9)}, 4),
+        ({"jsonl": (1, 5_000_001), "parquet": (1, 1)}, 3),
+    ],
+)
+def test_reading_tasks(by_kind: dict[str, tuple[int, int]], tasks: int) -> None:
+    assert reading_tasks(by_kind) == tasks

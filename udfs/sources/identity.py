@@ -1,0 +1,58 @@
+"""Who an article is: its id and its publisher."""
+
+import re
+from collections.abc import Iterator
+from hashlib import sha1
+from pathlib import PurePosixPath
+
+from udfs.article_urls import article_id_of_url, host_of
+from udfs.sources.listing import classify
+from udfs.sources.outcomes import SourceRules
+
+_SHA1 = re.compile(r"[0-9a-f]{40}", re.IGNORECASE)
+_PUBLISHER_IN_PATH = re.compile(r"(?<![a-z])(cnn|daily[ _-]?mail)(?![a-z])", re.IGNORECASE)
+_PUBLISHER_OF_HOST = {"cnn.com": "CNN", "dailymail.co.uk": "Daily Mail", "dailymail.com": "Daily Mail"}
+
+
+def story_id(relative: str) -> str:
+    """Id of a ``.story``: its stem where that is a SHA-1, else the SHA-1 of its path within the source."""
+    stem = PurePosixPath(relative).stem
+    if _SHA1.fullmatch(stem):
+        return stem.lower()
+    return sha1(relative.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def record_id(identifier: str | None, url: str | None) -> str | None:
+    """Id of a record: its own where that is a SHA-1, else the SHA-1 of its URL, else of its id; None without both."""
+    identifier = (identifier or "").strip()
+    if _SHA1.fullmatch(identifier):
+        return identifier.lower()
+    name = (url or "").strip() or identifier
+    return article_id_of_url(name) if name else None
+
+
+def publisher_of(rules: SourceRules, relative: str, url: str | None) -> str | None:
+    """The publisher: the setting, else a known name in the path or the URL, else the folder that holds
+    ``stories/``, else the URL's host."""
+    if rules.publisher != "auto":
+        return rules.publisher
+    parts = PurePosixPath(relative).parts
+    for part in (*reversed(parts), rules.name):
+        names = {"CNN" if n.lower() == "cnn" else "Daily Mail" for n in _PUBLISHER_IN_PATH.findall(part)}
+        if len(names) == 1:  # "cnn_dailymail" names neither
+            return names.pop()
+    host = host_of(url)
+    for name in _and_parents(host or ""):
+        if name in _PUBLISHER_OF_HOST:
+            return _PUBLISHER_OF_HOST[name]
+    folders = ("", rules.name, *parts[:-1])
+    if folders[-1] == "stories" and folders[-2] and not classify(folders[-2]):  # "gum.tgz" is no publisher
+        return folders[-2]
+    return host
+
+
+def _and_parents(host: str) -> Iterator[str]:
+    """``edition.cnn.com``, ``cnn.com``, ``com``."""
+    while host:
+        yield host
+        host = host.partition(".")[2]
