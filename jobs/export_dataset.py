@@ -6,6 +6,7 @@ files of their own, <name>_<split>.json. A file is read back and checked before 
     spark-submit jobs/export_dataset.py --config conf/cluster.toml
 """
 
+import json
 import logging
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError, run_job
-from jobs.job_support.release_files import publishing
+from jobs.job_support.release_files import publishing, read_text_file, size_of
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store
@@ -25,12 +26,19 @@ from udfs.record_validation import validate_record_json
 
 log = logging.getLogger(__name__)
 
+TABLE_1 = "table_1.md"
+# Raise when the same tables give other files.
+VERSION = 1
+
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
-    """Writes the files anew; returns the counts of queries."""
+    """Writes the files, unless they are there and made from the tables as they are; returns the counts of queries."""
     run_info = run_info or Run()
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "export")
+    made_from = {name: store.version(name) for name in ("passages", "triples")} | {"version": VERSION}
+    if _is_current(spark, settings, made_from):
+        return clock.finish(rows_in=0)
     passages, triples = store.read("passages"), store.read("triples")
     splits = [row.split for row in triples.where("keep").select("split").distinct().orderBy("split").collect()]
     if not splits:
@@ -45,10 +53,25 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             )
             log.info("%s.json: %s", name, ", ".join(f"{n:,} {what}" for what, n in counts.items()))
             queries += counts["queries"]
+        manifest = {"made_from": made_from, "bytes": {f.name: f.stat().st_size for f in sorted(made.iterdir())}}
+        (made / _manifest_name(settings)).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     with publishing(spark, settings.paths.report) as made:
         table = render_table_1([row.asDict() for row in dataset_statistics(passages, triples).collect()])
-        (made / "table_1.md").write_text(table, encoding="utf-8")
+        (made / TABLE_1).write_text(table, encoding="utf-8")
     return clock.finish(rows_in=queries, rows_out=queries)
+
+
+def _manifest_name(settings: Settings) -> str:
+    return f"{settings.export.name}.manifest.json"
+
+
+def _is_current(spark: SparkSession, settings: Settings, made_from: dict[str, int]) -> bool:
+    text = read_text_file(spark, settings.paths.release, _manifest_name(settings))
+    if text is None or size_of(spark, settings.paths.report, TABLE_1) is None:
+        return False
+    manifest = json.loads(text)
+    sizes = {name: size_of(spark, settings.paths.release, name) for name in manifest["bytes"]}
+    return bool(manifest == {"made_from": made_from, "bytes": sizes})
 
 
 def export(passages: DataFrame, triples: DataFrame, path: Path, *, has_answers: bool = True) -> dict[str, int]:

@@ -4,7 +4,6 @@ The share of permutations with equal minima estimates the Jaccard similarity of 
 shingles (standard error at most 1/16 with 64 permutations). Needs numpy and datasketch.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -55,11 +54,6 @@ def _as_is(value: int) -> int:
 @lru_cache(maxsize=1)
 def _permutations() -> Any:
     return MinHash(N_PERMUTATIONS, seed=_SEED, scheme=_SCHEME).permutations
-
-
-def estimated_jaccard(one: Sequence[int], other: Sequence[int]) -> float:
-    """Share of equal minima of two signatures."""
-    return sum(a == b for a, b in zip(one, other, strict=True)) / N_PERMUTATIONS
 
 
 def band_rows(threshold: float) -> int:

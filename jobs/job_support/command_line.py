@@ -24,8 +24,12 @@ def run_job(
     description: str,
     argv: Sequence[str] | None = None,
     add_arguments: Callable[[argparse.ArgumentParser], None] | None = None,
+    overrides_of: Callable[[argparse.Namespace], list[str]] = lambda _: [],
 ) -> int:
-    """Parses ``--config`` and ``--set``, opens the session, calls ``run``; returns the exit status."""
+    """Parses ``--config`` and ``--set``, opens the session, calls ``run``; returns the exit status.
+
+    ``overrides_of`` turns a job's own arguments into settings; ``--set`` wins over them.
+    """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", required=True, metavar="TOML", help="conf/<environment>.toml")
     parser.add_argument(
@@ -38,7 +42,7 @@ def run_job(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", datefmt="%H:%M:%S", force=True)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     try:
-        settings = load_settings(arguments.config, arguments.overrides)
+        settings = load_settings(arguments.config, [*overrides_of(arguments), *arguments.overrides])
         spark = open_session(settings.spark, description.splitlines()[0])
         try:
             result = run(spark, settings, arguments)

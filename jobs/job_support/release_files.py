@@ -29,6 +29,22 @@ def publishing(spark: SparkSession, folder: str) -> Iterator[Path]:
             copy_by_hadoop(spark, file, folder)
 
 
+def read_text_file(spark: SparkSession, folder: str, name: str) -> str | None:
+    """The content of a small file in ``folder``; None where it is not there."""
+    if size_of(spark, folder, name) is None:
+        return None
+    return str(spark.read.text(f"{folder}/{name}", wholetext=True).collect()[0][0])
+
+
+def size_of(spark: SparkSession, folder: str, name: str) -> int | None:
+    """Bytes of a file in ``folder``; None where it is not there."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    target = jvm.org.apache.hadoop.fs.Path(f"{folder}/{name}")
+    file_system = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    return int(file_system.getFileStatus(target).getLen()) if file_system.exists(target) else None
+
+
 def local_path(folder: str) -> Path | None:
     """The folder as a local path; None where it is a URI of another file system."""
     scheme, colon, rest = folder.partition(":")

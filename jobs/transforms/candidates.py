@@ -22,7 +22,7 @@ def resolve_duplicates(candidates: DataFrame, *, articles: DataFrame, inputs: Da
     is then among the rejects, while the candidate that takes its place overwrites it.
 
     Args:
-        candidates: ``read_inputs``.
+        candidates: ``read_inputs``; used twice: pass them cached.
         articles: the table as it is.
         inputs: the work list: articles that came from it are no rivals, they are read again.
     """

@@ -1,6 +1,5 @@
-"""Listing, reading and resolving on Spark: from folders, archives and records to articles and rejects."""
+"""Listing and reading on Spark: from folders, archives and records to candidates."""
 
-import gzip
 import io
 import json
 import os
@@ -8,112 +7,38 @@ import random
 import shutil
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jobs.job_support.contracts import ARTICLES, REJECTS
-from jobs.job_support.settings import Ingest, SettingsError, Source
+from jobs.job_support.settings import SettingsError, Source
 from jobs.transforms.candidates import accepted, check_yield, rejected, resolve_duplicates, yield_by_source
 from jobs.transforms.sources import (
     CANDIDATES,
-    Roots,
     find_roots,
     known_inputs,
-    list_inputs,
-    new_inputs,
-    read_inputs,
-    read_url_lists,
     reading_tasks,
     unmatched_urls,
 )
+from tests.spark.reading import (
+    ENTITIES,
+    PAGE,
+    STORY,
+    TOKENS,
+    WAYBACK,
+    Read,
+    Reader,
+    hexes,
+    ingest_of,
+    no_articles,
+    tgz,
+    write,
+)
 from udfs.article_urls import article_id_of_url
-
-STORY = "Zoë Ray met Al-Din.\n\nRay left Paris.\n\n@highlight\n\nRay met Al-Din in Paris"
-TOKENS = "0,3;5,2;9,2;13,1;15,0;16,2;19,0;22,2;26,3;31,4;36,0;39,0;40,8;51,2;55,2;59,1;61,0;62,2;66,1;69,4"
-ENTITIES = "0,0,1;1,3,5;0,7,7;2,9,9;0,13,13;1,15,17;2,19,19"
-WAYBACK = "http://web.archive.org/web/20150101000000id_/http://www.cnn.com:80/2015/01/01/x/"
-PAGE = "<!DOCTYPE html><html><body>Quota exceeded</body></html>" * 40
-
-
-def hexes(n: int) -> str:
-    return f"{n:040x}"
-
-
-def write(folder: Path, files: dict[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return folder
-
-
-def tgz(files: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content.encode())
-            archive.addfile(info, io.BytesIO(content.encode()))
-    return out.getvalue()
-
-
-def ingest_of(*sources: Path | Source, hermann: tuple[str, ...] = ()) -> Ingest:
-    made = tuple(s if isinstance(s, Source) else Source(path=str(s)) for s in sources)
-    return Ingest(near_identical=0.8, hermann_url_lists=hermann, sources=made)
-
-
-@dataclass
-class Read:
-    """One run up to the candidates."""
-
-    roots: Roots
-    listed: DataFrame
-    work: DataFrame
-    urls: DataFrame
-    candidates: DataFrame
-
-    def rows(self) -> list[Row]:
-        return sorted(self.candidates.collect(), key=lambda r: (r.source_path, r.source_item))
-
-    def summary(self) -> dict[str, tuple[Any, ...]]:
-        """Reject reason, origin, publisher and mentions by file name and item."""
-        return {
-            " ".join(filter(None, (Path(r.source_path).name, r.source_item))): (
-                r.reject_reason,
-                r.origin,
-                r.publisher,
-                None if r.stand_off is None else len(r.stand_off),
-            )
-            for r in self.rows()
-        }
-
-
-class Reader:
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-        self.cached: list[DataFrame] = []
-
-    def __call__(self, ingest: Ingest, known: DataFrame | None = None) -> Read:
-        roots = find_roots(self.spark, ingest)
-        listed = self.cache(list_inputs(self.spark, roots))
-        nothing = self.spark.createDataFrame([], "path string, signature string")
-        work = self.cache(new_inputs(listed, known=nothing if known is None else known))
-        by_kind: dict[str, tuple[int, int]] = {}
-        for row in work.collect():
-            files, size = by_kind.get(row.kind, (0, 0))
-            by_kind[row.kind] = files + 1, size + row["size"]
-        urls = read_url_lists(self.spark, roots)
-        candidates = self.cache(read_inputs(work, roots=roots, urls=urls, tasks=reading_tasks(by_kind)))
-        return Read(roots, listed, work, urls, candidates)
-
-    def cache(self, rows: DataFrame) -> DataFrame:
-        self.cached.append(rows.cache())
-        return rows
 
 
 @pytest.fixture
@@ -122,10 +47,6 @@ def read(spark: SparkSession) -> Iterator[Reader]:
     yield reader
     for rows in reader.cached:
         rows.unpersist()
-
-
-def no_articles(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([], ARTICLES.schema)
 
 
 def test_candidates_have_the_columns_of_articles() -> None:
@@ -265,7 +186,7 @@ def test_missing_paths_name_their_setting(spark: SparkSession, tmp_path: Path) -
         find_roots(spark, ingest_of(with_list))
     with pytest.raises(SettingsError, match=r"ingest.hermann_url_lists\[0\]: a folder"):
         find_roots(spark, ingest_of(tmp_path, hermann=(str(tmp_path),)))
-    with pytest.raises(SettingsError, match="ingest.sources is empty"):
+    with pytest.raises(SettingsError, match=r"ingest\.sources is empty"):
         find_roots(spark, ingest_of())
 
 
@@ -284,7 +205,7 @@ def test_url_lists_join_on_the_exact_string(read: Reader, tmp_path: Path) -> Non
     )
     found = read(ingest_of(tmp_path / "a", tmp_path / "b.jsonl", tmp_path / "c.tgz"))
     rows = {(r.source, r.article_id): (r.url, r.url_key, r.origin, r.notes) for r in found.rows()}
-    hit = (WAYBACK, "cnn.com/2015/01/01/x", "crawled", [])
+    hit: tuple[Any, ...] = (WAYBACK, "cnn.com/2015/01/01/x", "crawled", [])
     assert rows == {
         (0, listed): hit,
         (0, bare): (None, None, "crawled", ["url_not_listed"]),
@@ -377,107 +298,6 @@ def test_archive_and_folder_give_the_same_articles(read: Reader, tmp_path: Path,
     assert found[0] == found[1]
     assert {r.publisher for r in found[0]} == {"academic", "bio", "court", "interview", "news", "voyage"}
     assert all(article_id_of_url(r.url) == r.article_id for r in found[0])
-
-
-# --- several articles of one id
-
-
-def resolved(
-    read: Reader, spark: SparkSession, ingest: Ingest, articles: DataFrame | None = None
-) -> tuple[list[Row], dict[str, tuple[str, str]]]:
-    found = read(ingest)
-    articles = no_articles(spark) if articles is None else articles
-    rows = read.cache(resolve_duplicates(found.candidates, articles=articles, inputs=found.work))
-    rejects = {str(Path(r.input).parent.name): (r.reason, r.detail) for r in rejected(rows).collect()}
-    return accepted(rows).collect(), rejects
-
-
-def set_time(path: Path, seconds: int) -> None:
-    os.utime(path, (seconds, seconds))
-
-
-def test_newest_of_several_contents_stands_and_equal_ones_are_doubles(
-    read: Reader, spark: SparkSession, tmp_path: Path
-) -> None:
-    name = f"{hexes(1)}.story"
-    write(
-        tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New.", f"copy/{name}": "New.", f"other/{hexes(2)}.story": "x"}
-    )
-    for seconds, folder in enumerate(("old", "copy", "new"), start=1_000):
-        set_time(tmp_path / folder / name, seconds)
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
-    assert sorted(r.text for r in articles) == ["New.", "x"]
-    where = f"same id as {hexes(1)} in {tmp_path}/new/{name}"
-    assert rejects == {"old": ("superseded_article", where), "copy": ("duplicate_article", where)}
-
-
-def test_ties_are_settled_by_path(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
-    name = f"{hexes(1)}.story"
-    write(tmp_path, {f"b/{name}": STORY, f"a/{name}": STORY})
-    for folder in "ab":
-        set_time(tmp_path / folder / name, 1_000)
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
-    # Signatures hold the relative path: equal times are settled by them, the same way in every run.
-    assert len(articles) == 1
-    again, _ = resolved(read, spark, ingest_of(tmp_path))
-    assert [r.source_path for r in again] == [r.source_path for r in articles]
-    assert [reason for reason, _ in rejects.values()] == ["duplicate_article"]
-
-
-def test_hermanns_goes_before_a_newer_crawled_one(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
-    name = f"{hexes(1)}.story"
-    write(tmp_path, {f"hermann/{name}": "Old.", f"crawl/{name}": "New."})
-    set_time(tmp_path / "hermann" / name, 1_000)
-    ingest = ingest_of(
-        Source(path=str(tmp_path / "crawl"), origin="crawled"), Source(path=str(tmp_path / "hermann"), origin="hermann")
-    )
-    articles, rejects = resolved(read, spark, ingest)
-    assert [(r.text, r.origin) for r in articles] == [("Old.", "hermann")]
-    assert rejects == {"crawl": ("also_in_hermann", f"same id as {hexes(1)} in {tmp_path}/hermann/{name}")}
-
-
-@pytest.mark.parametrize("first", ["old", "new"])
-def test_outcome_is_the_same_in_one_run_and_in_two(
-    read: Reader, spark: SparkSession, tmp_path: Path, first: str
-) -> None:
-    name = f"{hexes(1)}.story"
-    second = "new" if first == "old" else "old"
-    write(tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New."})
-    set_time(tmp_path / "old" / name, 1_000)
-    table, _ = resolved(read, spark, ingest_of(tmp_path / first))
-    in_table = spark.createDataFrame(table, ARTICLES.schema)
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path / second), in_table)
-    assert [r.text for r in articles] == (["New."] if first == "old" else [])
-    assert rejects == {"old": ("superseded_article", f"same id as {hexes(1)} in {tmp_path}/new/{name}")}
-
-
-def test_edited_file_is_no_rival_of_itself(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {f"{hexes(1)}.story": "New."})
-    table, _ = resolved(read, spark, ingest_of(tmp_path))
-    in_table = spark.createDataFrame(table, ARTICLES.schema)
-    write(tmp_path, {f"{hexes(1)}.story": "Older than before."})
-    set_time(tmp_path / f"{hexes(1)}.story", 1_000)
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path), in_table)
-    assert ([r.text for r in articles], rejects) == (["Older than before."], {})
-
-
-def test_double_is_read_again_once_the_other_is_gone(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
-    name = f"{hexes(1)}.story"
-    write(tmp_path, {f"a/{name}": STORY, f"b/{name}": STORY})
-    found = read(ingest_of(tmp_path))
-    rows = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
-    rejects = rejected(rows)
-    assert new_inputs(found.listed, known=known_inputs(accepted(rows), rejects)).count() == 0
-    assert new_inputs(found.listed, known=known_inputs(no_articles(spark), rejects)).count() == 2
-
-
-def test_rejects_of_one_batch_are_no_rivals_of_each_other(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, {"x.jsonl.gz": gzip.compress(b'{"article": "a"}\n{"article": "b"}\n{"article": "c"}')})
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
-    assert articles == []
-    assert [reason for reason, _ in rejects.values()] == ["no_identity"]
-    found = read(ingest_of(tmp_path))
-    assert sorted(r.item for r in rejected(found.candidates).collect()) == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(

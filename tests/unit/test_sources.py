@@ -1,26 +1,18 @@
 """Reading sources: listing, identity, archives, records, and one article of its bytes."""
 
-import gzip
-import io
-import json
-import random
-import tarfile
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from udfs.sources.archives import BadArchive, Member, members_of
 from udfs.sources.arrow_batches import CANDIDATE_SCHEMA, MAX_ROWS, read_stories
 from udfs.sources.articles import content_hash, make_candidate
 from udfs.sources.files import MAX_STORY_BYTES, file_system_of, normal_path, read_small_file
 from udfs.sources.identity import publisher_of, record_id, story_id
 from udfs.sources.listing import Place, classify, files_of, look_at
 from udfs.sources.outcomes import REJECT_REASONS, Candidate, RawArticle, SourceRules
-from udfs.sources.records import Record, read_jsonl, read_parquet, to_record
 from udfs.spans import Mention
 
 ID = "2ac7ec1e2f9c14f641b63b232600fe25f5a49b2b"
@@ -28,6 +20,7 @@ WAYBACK = (
     "http://web.archive.org/web/20111016030125id_/http://www.cnn.com:80/2011/10/13/opinion/iranianplotsamerican-hubris/"
 )
 RULES = SourceRules("data", "auto", "auto", False)
+PAGE = b"<!DOCTYPE html><html><head><title>Google Drive - Quota exceeded</title></head>" + b"<p>x</p>" * 250
 STORY = "Zoë Ray met Al-Din.\n\nRay left Paris.\n\n@highlight\n\nRay met Al-Din in Paris"
 TOKENS = b"0,3;5,2;9,2;13,1;15,0;16,2;19,0;22,2;26,3;31,4;36,0;39,0;40,8;51,2;55,2;59,1;61,0;62,2;66,1;69,4"
 ENTITIES = b"0,0,1;1,3,5;0,7,7;2,9,9;0,13,13;1,15,17;2,19,19"
@@ -179,230 +172,6 @@ def test_record_id(identifier: str | None, url: str | None, expected: str | None
 def test_publisher_of(name: str, relative: str, url: str | None, publisher: str | None) -> None:
     assert publisher_of(SourceRules(name, "auto", "auto", False), relative, url) == publisher
     assert publisher_of(SourceRules(name, "auto", "The Herald", False), relative, url) == "The Herald"
-
-
-# --- archives
-
-
-def tar(files: dict[str, bytes], mode: str = "w:gz") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return out.getvalue()
-
-
-def opened(content: bytes) -> tuple[list[Member], str | None, str]:
-    members: list[Member] = []
-    try:
-        for member in members_of(io.BytesIO(content)):
-            members.append(member)
-    except BadArchive as error:
-        return members, error.reason, error.detail
-    return members, None, ""
-
-
-def many(n: int) -> dict[str, bytes]:
-    noise = random.Random(1)
-    return {f"cnn/stories/{i}.story": f"Story {i} {noise.randbytes(3_000).hex()}".encode() for i in range(n)}
-
-
-@pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_archive_gives_stories_and_stand_off_as_they_come(mode: str) -> None:
-    files = {
-        "./cnn/stories/a.story": b"A",
-        "cnn/tokens/a.txt": b"0,0",
-        "cnn/x.html": b"-",
-        "cnn/stories/._a.story": b"-",
-    }
-    members, reason, _ = opened(tar(files, mode))
-    assert reason is None
-    assert members == [
-        Member("story", "cnn/stories/a", "cnn/stories/a.story", b"A"),
-        Member("tokens", "cnn/stories/a", "cnn/tokens/a.txt", b"0,0"),
-    ]
-
-
-@pytest.mark.parametrize("mode", ["w", "w:gz"])
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.77, 0.93])
-def test_truncated_archive_keeps_what_came_before_the_break(mode: str, share: float) -> None:
-    files = many(40)
-    whole = tar(files, mode)
-    members, reason, detail = opened(whole[: int(len(whole) * share)])
-    assert reason == "broken_archive"
-    # At most the story in which the archive breaks, and the one that the compressor had not finished, are lost.
-    assert len(members) >= 40 * share - 3
-    assert f"after {len(members)} stories" in detail
-    assert all(files[m.name] == m.content for m in members)
-
-
-def test_archive_cut_between_two_members_is_seen() -> None:
-    whole = tar({"a.story": b"A" * 512, "b.story": b"B" * 512}, "w")
-    members, reason, detail = opened(whole[:1024])
-    assert ([m.name for m in members], reason) == (["a.story"], "broken_archive")
-    assert "cut off" in detail
-
-
-def test_archive_cut_in_a_header_is_seen() -> None:
-    whole = tar({"a.story": b"A" * 512, "b.story": b"B" * 512}, "w")
-    assert opened(whole[:1300])[1] == "broken_archive"
-
-
-def test_archive_with_a_damaged_header_is_seen() -> None:
-    whole = bytearray(tar({"a.story": b"A" * 512, "b.story": b"B" * 512}, "w"))
-    whole[1024:1200] = b"\xff" * 176
-    members, reason, detail = opened(bytes(whole))
-    assert ([m.name for m in members], reason) == (["a.story"], "broken_archive")
-    assert "damaged header at byte 1024" in detail
-
-
-def test_archive_with_a_wrong_checksum_is_seen() -> None:
-    whole = bytearray(tar(many(3)))
-    whole[-8] ^= 1
-    members, reason, _ = opened(bytes(whole))
-    assert (len(members), reason) == (3, "broken_archive")
-
-
-PAGE = b"<!DOCTYPE html><html><head><title>Google Drive - Quota exceeded</title></head>" + b"<p>x</p>" * 250
-
-
-@pytest.mark.parametrize(
-    ("content", "reason", "says"),
-    [
-        (PAGE, "not_an_archive", "an HTML or XML page"),
-        (b"\xef\xbb\xbf\n<html>", "not_an_archive", "an HTML or XML page"),
-        (b"just some text", "not_an_archive", "no tar archive"),
-        (gzip.compress(PAGE), "not_an_archive", "no tar archive"),
-        (b"\x1f\x8b\x08broken", "not_an_archive", "no tar archive"),
-        (b"", "empty", "0 bytes"),
-        (tar({"README": b"x"}), "not_articles", "1 files"),
-        (tar({"tokens/a.txt": b"0,0"}), "not_articles", "none of them a .story"),
-        (tar({}), "not_articles", "0 files"),
-    ],
-)
-def test_file_that_is_no_archive_of_stories_names_its_fault(content: bytes, reason: str, says: str) -> None:
-    _, found, detail = opened(content)
-    assert found == reason
-    assert says in detail
-
-
-def test_archive_takes_a_story_larger_than_any_only_up_to_the_limit() -> None:
-    members, reason, _ = opened(tar({"a.story": b"a" * (MAX_STORY_BYTES + 999), "b.story": b"b"}))
-    assert ([len(m.content) for m in members], reason) == ([MAX_STORY_BYTES + 1, 1], None)
-
-
-# --- records
-
-
-def jsonl(folder: Path, *lines: Any, name: str = "a.jsonl") -> list[Record]:
-    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
-    (folder / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-    return list(read_jsonl(str(folder / name)))
-
-
-ARTICLE = {"id": ID, "url": None, "article": "Ann won.\nBo lost.", "highlights": "Ann wins\nBo loses"}
-TEXT = b"Ann won.\n\nBo lost.\n\n@highlight\n\nAnn wins\n\n@highlight\n\nBo loses"
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json"])
-def test_jsonl_gives_stories(tmp_path: Path, name: str) -> None:
-    assert jsonl(tmp_path, ARTICLE, "", ARTICLE, name=name) == [Record(i, ID, None, TEXT) for i in ("1", "3")]
-
-
-def test_jsonl_names_the_line_of_each_fault(tmp_path: Path) -> None:
-    lines = [
-        "{broken",
-        ARTICLE,
-        '{"id": 1',
-        [1],
-        {"id": "x", "text": "no article"},
-        {**ARTICLE, "id": None},
-        {**ARTICLE, "id": " ", "url": ""},
-        {**ARTICLE, "article": 7},
-        {**ARTICLE, "highlights": ["a", 1]},
-        {**ARTICLE, "url": 3},
-        {**ARTICLE, "id": {"x": 1}},
-        '{"id": "x", "article": "\\ud800", "highlights": ""}',
-    ]
-    found = [(r.item, r.reject_reason) for r in jsonl(tmp_path, *lines)]
-    malformed, nameless = "malformed_record", "no_identity"
-    reasons = [malformed, None, malformed, malformed, malformed, nameless, nameless, *[malformed] * 5]
-    assert found == [(str(n), reason) for n, reason in enumerate(reasons, start=1)]
-
-
-def test_jsonl_null_ids_take_the_url(tmp_path: Path) -> None:
-    (record,) = jsonl(tmp_path, {**ARTICLE, "id": None, "url": WAYBACK})
-    assert (record.article_id, record.url) == (ID, WAYBACK)
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        ([{"doc": "GUM", "sha1": ID}] * 50, "neither article nor highlights among its keys ['doc', 'sha1']"),
-        (["{", '  "a": 1', "}"], "no JSON"),
-        (["plain text"] * 500, "record 100 of the file"),
-    ],
-)
-def test_jsonl_of_other_things_is_one_reject(tmp_path: Path, lines: list[Any], says: str) -> None:
-    (record,) = jsonl(tmp_path, *lines)
-    assert (record.item, record.reject_reason) == ("", "not_articles")
-    assert says in str(record.reject_detail)
-
-
-def test_empty_jsonl_is_a_reject(tmp_path: Path) -> None:
-    assert [r.reject_reason for r in jsonl(tmp_path, "", "")] == ["empty"]
-
-
-def test_truncated_jsonl_gz_keeps_the_lines_before_the_break(tmp_path: Path) -> None:
-    noise = random.Random(1)
-    lines = [json.dumps({**ARTICLE, "id": str(i), "article": f"Ann {noise.randbytes(1500).hex()}"}) for i in range(50)]
-    whole = gzip.compress("\n".join(lines).encode())
-    (tmp_path / "a.jsonl.gz").write_bytes(whole[: len(whole) // 2])
-    *records, last = read_jsonl(str(tmp_path / "a.jsonl.gz"))
-    assert len(records) >= 22
-    assert all(r.reject_reason is None for r in records)
-    assert (last.item, last.reject_reason) == ("", "unreadable_file")
-    assert "after" in str(last.reject_detail)
-
-
-@pytest.mark.parametrize(
-    ("article", "highlights", "story"),
-    [
-        ("Ann\nwon.\n\nBo lost.", None, b"Ann\nwon.\n\nBo lost."),
-        ("Ann won.\r\n\r\nBo lost.", [], b"Ann won.\n\nBo lost."),
-        ("Ann won.\r\nBo lost.", "", b"Ann won.\n\nBo lost."),
-        (["Ann won.", " ", "Bo\nlost."], ["x", None], b"Ann won.\n\nBo lost.\n\n@highlight\n\nx"),
-        ("He wrote @highlight here.", "a\n\n\nb", b"He wrote @highlight here.\n\n@highlight\n\na\n\n@highlight\n\nb"),
-        (None, "a", b"@highlight\n\na"),
-    ],
-)
-def test_record_becomes_a_story(article: Any, highlights: Any, story: bytes) -> None:
-    assert to_record("1", {"id": ID, "article": article, "highlights": highlights}).story == story
-
-
-def test_parquet_gives_the_records_of_all_row_groups(tmp_path: Path) -> None:
-    rows = [{**ARTICLE, "id": str(i), "highlights": ["Ann wins", "Bo loses"], "other": i} for i in range(700)]
-    rows[3]["id"] = None
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", row_group_size=100)
-    records = list(read_parquet(str(tmp_path / "a.parquet")))
-    assert [r.item for r in records] == [str(i) for i in range(1, 701)]
-    assert {r.story for r in records if not r.reject_reason} == {TEXT}
-    assert [(r.item, r.reject_reason) for r in records if r.reject_reason] == [("4", "no_identity")]
-
-
-def test_parquet_with_whole_numbers_as_ids(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"id": [17], "article": ["Ann won."]}), tmp_path / "a.parquet")
-    assert [r.article_id for r in read_parquet(str(tmp_path / "a.parquet"))] == [sha1(b"17").hexdigest()]
-
-
-def test_parquet_of_other_things_and_broken_parquet(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"article": pa.array([], pa.string())}), tmp_path / "b.parquet")
-    write(tmp_path, {"c.parquet": PAGE})
-    found = [[(r.item, r.reject_reason) for r in read_parquet(str(tmp_path / f"{n}.parquet"))] for n in "abc"]
-    assert found == [[("", "not_articles")], [("", "empty")], [("", "unreadable_file")]]
 
 
 # --- one article

@@ -119,7 +119,8 @@ def test_failing_article_costs_only_itself(annotator, monkeypatch):
     (expected,) = annotator.annotate([good])
     monkeypatch.setattr(annotator._nlp, "tokenizer", FailsOn(annotator._nlp.tokenizer, "Bang"))
     first, failed, last = annotator.annotate([good, parse_story("Fine.\n\nBang!\n\nFine."), good])
-    assert isinstance(failed, RuntimeError) and "Bang" in str(failed)
+    assert isinstance(failed, RuntimeError)
+    assert "Bang" in str(failed)
     assert first == last == expected
     with pytest.raises(RuntimeError, match="Bang"):
         list(annotator.tag_texts(["Fine.", "Bang!"]))
@@ -129,8 +130,10 @@ def test_over_long_text_is_rejected_not_cut(annotator, monkeypatch):
     monkeypatch.setattr(annotator._nlp, "max_length", 100)
     short = parse_story("Ana Reis went.")
     first, refused, last = annotator.annotate([short, parse_story("Ana Reis went.\n\n" * 7), short])
-    assert isinstance(refused, ValueError) and "characters; the pipeline takes at most 100" in str(refused)
-    assert isinstance(first, Annotation) and first == last
+    assert isinstance(refused, ValueError)
+    assert "characters; the pipeline takes at most 100" in str(refused)
+    assert isinstance(first, Annotation)
+    assert first == last
     with pytest.raises(ValueError, match="a text of 101 characters"):
         list(annotator.tag_texts(["a" * 101]))
 

@@ -7,10 +7,10 @@ inclusive token numbers, ``index`` the coreference cluster, local to the article
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from udfs.spans import ByteOffsets, Mention, Span
+from udfs.spans import Mention, Span
 
 # Of the tokens of one article, the share that may fail to fit before the file counts as made for another text.
 MAX_MISFITS = 0.01
@@ -43,24 +43,23 @@ def read_stand_off(
     Raises:
         MisalignedStandOff: more than 1% of the tokens do not fit, or a line is malformed.
     """
-    tokens = _spans_of_tokens(text, tokens_line, in_characters)
-    if not tokens:
+    starts, ends, fits = _align(text, _entries(tokens_line, 2, "tokens"), in_characters)
+    if not fits:
         raise MisalignedStandOff("no tokens")
-    fits = _which_fit(text, tokens)
     misfits = fits.count(False)
-    if misfits > MAX_MISFITS * len(tokens):
+    if misfits > MAX_MISFITS * len(fits):
         first = fits.index(False)
-        raise MisalignedStandOff(f"{misfits} of {len(tokens)} tokens do not fit the text, the first is token {first}")
+        raise MisalignedStandOff(f"{misfits} of {len(fits)} tokens do not fit the text, the first is token {first}")
     mentions: set[Mention] = set()
     dropped = 0
     in_order = sorted(paragraphs)
-    starts = [p.start for p in in_order]
+    paragraph_starts = [p.start for p in in_order]
     for cluster, first, last in _entries(entities_line, 3, "entities"):
-        if not 0 <= first <= last < len(tokens) or not all(fits[first : last + 1]):
+        if not 0 <= first <= last < len(fits) or not all(fits[first : last + 1]):
             dropped += 1
             continue
-        start, end = tokens[first].start, tokens[last].end
-        at = bisect_right(starts, start) - 1
+        start, end = starts[first], ends[last]
+        at = bisect_right(paragraph_starts, start) - 1
         if at >= 0 and end <= in_order[at].end:
             mentions.add(Mention(start, end, cluster))
         else:
@@ -87,37 +86,48 @@ def _entries(line: str, width: int, name: str) -> Iterable[tuple[int, ...]]:
     return entries
 
 
-def _spans_of_tokens(text: str, line: str, in_characters: bool) -> list[Span]:
-    code_point = _code_point_of(text, in_characters)
-    spans = []
-    for start, last in _entries(line, 2, "tokens"):
-        first, end = code_point(start), code_point(start + last + 1)
-        # -1 marks a token that is cut out of a character or lies outside the text: it fits nowhere.
-        spans.append(Span(-1, -1) if first is None or end is None else Span(first, end))
-    return spans
+def _align(
+    text: str, entries: Iterable[tuple[int, ...]], in_characters: bool
+) -> tuple[list[int], list[int], list[bool]]:
+    """Code point starts and ends of the tokens, and which of them fit.
 
-
-def _code_point_of(text: str, in_characters: bool) -> Callable[[int], int | None]:
-    if in_characters:
-        return lambda offset: offset if 0 <= offset <= len(text) else None
-    return ByteOffsets(text).code_point
-
-
-def _which_fit(text: str, tokens: list[Span]) -> list[bool]:
-    fits = []
-    reached = 0
-    for start, end in tokens:
-        fit = (
-            start >= reached
-            and end > start
-            and not text[start].isspace()
-            and not text[end - 1].isspace()
-            and (start == reached or _is_blank(text[reached:start]))
-        )
-        fits.append(fit)
-        if end > reached:
+    One walk over the text from token to token, which turns bytes into code points on its way: a table
+    of all offsets would cost more than everything else about reading an article.
+    """
+    data: str | bytes = text if in_characters or text.isascii() else text.encode()
+    starts: list[int] = []
+    ends: list[int] = []
+    fits: list[bool] = []
+    reached = position = 0  # the end of the tokens so far: in data, and in code points
+    for start, last in entries:
+        end = start + last + 1
+        if reached <= start < end <= len(data):
+            gap, token = _characters(data[reached:start]), _characters(data[start:end])
+        else:  # out of order, empty, or outside the text
+            gap = token = None
+        if gap is not None and token is not None:
+            position += len(gap)
+            fit = (gap in ("", " ") or _is_blank(gap)) and not (token[0].isspace() or token[-1].isspace())
+        else:
+            fit = False
+            token = _characters(data[reached:end]) if start >= 0 and reached < end <= len(data) else None
+        starts.append(position)
+        if token is not None:  # one that doesn't fit still covers its text: the next may fit again
+            position += len(token)
             reached = end
-    return fits
+        ends.append(position)
+        fits.append(fit)
+    return starts, ends, fits
+
+
+def _characters(part: str | bytes) -> str | None:
+    """The text of a slice; None where it is cut out of a character."""
+    if isinstance(part, str):
+        return part
+    try:
+        return part.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_blank(gap: str) -> bool:

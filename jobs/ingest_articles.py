@@ -1,0 +1,122 @@
+"""Ingests articles: .story files with or without stand-off, tar archives of them, JSONL and Parquet.
+
+Reads the sources of the settings; writes rejects, articles, inputs (in this order: a row of inputs marks
+its file as read). Only files that are new or changed are read. Files are listed and read by executors.
+
+    spark-submit jobs/ingest_articles.py --config conf/cluster.toml --set 'ingest.sources=[{path="hdfs:///news"}]'
+"""
+
+import logging
+import sys
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.job_support.command_line import run_job
+from jobs.job_support.progress import progress
+from jobs.job_support.run_metrics import Run, StageClock, StageCounts
+from jobs.job_support.settings import Settings
+from jobs.job_support.store import Store
+from jobs.transforms.candidates import accepted, check_yield, rejected, resolve_duplicates, yield_by_source
+from jobs.transforms.overlap import find_overlap, listed_in_hermann, overlap_in_table, reject_overlap
+from jobs.transforms.sources import (
+    Roots,
+    find_roots,
+    known_inputs,
+    list_inputs,
+    new_inputs,
+    read_inputs,
+    read_url_lists,
+    reading_tasks,
+)
+
+log = logging.getLogger(__name__)
+
+
+def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
+    """Ingests what is new or changed; returns the counts, in articles and rejects.
+
+    Raises:
+        SettingsError: a source that is not there, or that gave no article.
+    """
+    run_info = run_info or Run()
+    store = Store(spark, settings.paths.tables, run_info.stamp())
+    clock = StageClock(store, run_info, "ingest")
+    roots = find_roots(spark, settings.ingest)
+    known = known_inputs(store.read("inputs"), articles=store.read("articles"), rejects=store.read("rejects"))
+    with store.staged(list_inputs(spark, roots)) as listed, store.staged(new_inputs(listed, known=known)) as work:
+        by_kind = {
+            r["kind"]: (r["files"], r["bytes"])
+            for r in work.groupBy("kind").agg(F.count("*").alias("files"), F.sum("size").alias("bytes")).collect()
+        }
+        files = sum(n for n, _ in by_kind.values())
+        made = (0, 0)
+        if files:
+            log.info("ingest: %s new or changed files", f"{files:,}")
+            made = _read_and_write(store, settings, roots, work, reading_tasks(by_kind), files)
+        found = yield_by_source(listed, articles=store.read("articles"), rejects=store.read("rejects")).collect()
+        check_yield(found, roots=roots)
+    return clock.finish(rows_in=files, rows_out=made[0], rejects=made[1])
+
+
+def _read_and_write(
+    store: Store, settings: Settings, roots: Roots, work: DataFrame, tasks: int, files: int
+) -> tuple[int, int]:
+    """Reads the work list into the tables; returns the rows of articles and of rejects that were written."""
+    articles = store.read("articles")
+    with store.staged(read_url_lists(store.spark, roots)) as urls:
+        with progress(store.spark, "ingest", files, unit="files") as count_done:
+            candidates = read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)
+            resolved = resolve_duplicates(candidates, articles=articles, inputs=work)
+            with store.staged(resolved) as read:
+                overlap = _overlap(read, articles, urls, settings.ingest.near_identical)
+                with store.staged(overlap) as found, store.staged(reject_overlap(read, found)) as judged:
+                    return _write(store, judged, overlap_in_table(articles, found), work)
+
+
+def _overlap(read: DataFrame, articles: DataFrame, urls: DataFrame, near_identical: float) -> DataFrame:
+    """Crawled articles, new or in the table, with a counterpart; pairs of two that were there before are known."""
+    columns = ("article_id", "url_key", "shingle_hashes")
+    new = accepted(read)
+    old = articles.join(new.select("article_id"), on="article_id", how="left_anti")
+    new_hermann = new.where("origin = 'hermann'").select(*columns)
+    listed = listed_in_hermann(urls)
+    hermann = new_hermann.unionByName(old.where("origin = 'hermann'").select(*columns)).unionByName(listed)
+    of_new = find_overlap(new.where("origin = 'crawled'"), hermann, near_identical=near_identical)
+    of_old = find_overlap(
+        old.where("origin = 'crawled'"), new_hermann.unionByName(listed), near_identical=near_identical
+    )
+    return of_new.unionByName(of_old)
+
+
+def _write(store: Store, judged: DataFrame, withdrawn: DataFrame, work: DataFrame) -> tuple[int, int]:
+    articles = store.read("articles")
+    paths = work.select("path")
+    of_read_files = articles.join(paths.withColumnRenamed("path", "source_path"), on="source_path", how="left_semi")
+    new = accepted(judged)
+    lost = judged.where("reject_reason is not null and article_id is not null").select("article_id")
+    # Articles of files that were read again, or that another article now stands for, go unless they are in ``new``.
+    touched = (
+        new.select("article_id")
+        .unionByName(of_read_files.select("article_id"))
+        .unionByName(withdrawn.select("article_id"))
+        .unionByName(lost.join(of_lost_inputs(articles, judged), on="article_id", how="left_semi"))
+        .distinct()
+    )
+    rejects = rejected(judged).unionByName(withdrawn)
+    read_again = rejects.join(paths.withColumnRenamed("path", "input"), on="input", how="left_semi")
+    others = rejects.join(paths.withColumnRenamed("path", "input"), on="input", how="left_anti")
+    slices = paths.select(F.lit("ingest").alias("stage"), F.col("path").alias("input"))
+    n_rejects = store.replace_slices("rejects", read_again.select(*rejects.columns), slices).rows
+    n_rejects += store.merge("rejects", others.select(*rejects.columns)).rows
+    n_articles = store.replace_slices("articles", new, touched).rows
+    store.merge("inputs", work.select("path", "kind", "signature", "size"))
+    return n_articles, n_rejects
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_job(lambda spark, settings, _: run(spark, settings), __doc__, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""One article for each id: which of several stands, in one run or in several."""
+
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from jobs.job_support.contracts import ARTICLES
+from jobs.job_support.settings import Ingest, Source
+from jobs.transforms.candidates import accepted, rejected, resolve_duplicates
+from jobs.transforms.sources import (
+    known_inputs,
+    new_inputs,
+)
+from tests.spark.reading import (
+    STORY,
+    Reader,
+    hexes,
+    ingest_of,
+    no_articles,
+    write,
+)
+
+
+@pytest.fixture
+def read(spark: SparkSession) -> Iterator[Reader]:
+    reader = Reader(spark)
+    yield reader
+    for rows in reader.cached:
+        rows.unpersist()
+
+
+def resolved(
+    read: Reader, spark: SparkSession, ingest: Ingest, articles: DataFrame | None = None
+) -> tuple[list[Row], dict[str, tuple[str, str]]]:
+    found = read(ingest)
+    articles = no_articles(spark) if articles is None else articles
+    rows = read.cache(resolve_duplicates(found.candidates, articles=articles, inputs=found.work))
+    rejects = {str(Path(r.input).parent.name): (r.reason, r.detail) for r in rejected(rows).collect()}
+    return accepted(rows).collect(), rejects
+
+
+def set_time(path: Path, seconds: int) -> None:
+    os.utime(path, (seconds, seconds))
+
+
+def test_newest_of_several_contents_stands_and_equal_ones_are_doubles(
+    read: Reader, spark: SparkSession, tmp_path: Path
+) -> None:
+    name = f"{hexes(1)}.story"
+    write(
+        tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New.", f"copy/{name}": "New.", f"other/{hexes(2)}.story": "x"}
+    )
+    for seconds, folder in enumerate(("old", "copy", "new"), start=1_000):
+        set_time(tmp_path / folder / name, seconds)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    assert sorted(r.text for r in articles) == ["New.", "x"]
+    where = f"same id as {hexes(1)} in {tmp_path}/new/{name}"
+    assert rejects == {"old": ("superseded_article", where), "copy": ("duplicate_article", where)}
+
+
+def test_ties_are_settled_by_path(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"b/{name}": STORY, f"a/{name}": STORY})
+    for folder in "ab":
+        set_time(tmp_path / folder / name, 1_000)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    # Signatures hold the relative path: equal times are settled by them, the same way in every run.
+    assert len(articles) == 1
+    again, _ = resolved(read, spark, ingest_of(tmp_path))
+    assert [r.source_path for r in again] == [r.source_path for r in articles]
+    assert [reason for reason, _ in rejects.values()] == ["duplicate_article"]
+
+
+def test_hermanns_goes_before_a_newer_crawled_one(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"hermann/{name}": "Old.", f"crawl/{name}": "New."})
+    set_time(tmp_path / "hermann" / name, 1_000)
+    ingest = ingest_of(
+        Source(path=str(tmp_path / "crawl"), origin="crawled"), Source(path=str(tmp_path / "hermann"), origin="hermann")
+    )
+    articles, rejects = resolved(read, spark, ingest)
+    assert [(r.text, r.origin) for r in articles] == [("Old.", "hermann")]
+    assert rejects == {"crawl": ("also_in_hermann", f"same id as {hexes(1)} in {tmp_path}/hermann/{name}")}
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_outcome_is_the_same_in_one_run_and_in_two(
+    read: Reader, spark: SparkSession, tmp_path: Path, first: str
+) -> None:
+    name = f"{hexes(1)}.story"
+    second = "new" if first == "old" else "old"
+    write(tmp_path, {f"old/{name}": "Old.", f"new/{name}": "New."})
+    set_time(tmp_path / "old" / name, 1_000)
+    table, _ = resolved(read, spark, ingest_of(tmp_path / first))
+    in_table = spark.createDataFrame(table, ARTICLES.schema)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path / second), in_table)
+    assert [r.text for r in articles] == (["New."] if first == "old" else [])
+    assert rejects == {"old": ("superseded_article", f"same id as {hexes(1)} in {tmp_path}/new/{name}")}
+
+
+def test_edited_file_is_no_rival_of_itself(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {f"{hexes(1)}.story": "New."})
+    table, _ = resolved(read, spark, ingest_of(tmp_path))
+    in_table = spark.createDataFrame(table, ARTICLES.schema)
+    write(tmp_path, {f"{hexes(1)}.story": "Older than before."})
+    set_time(tmp_path / f"{hexes(1)}.story", 1_000)
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path), in_table)
+    assert ([r.text for r in articles], rejects) == (["Older than before."], {})
+
+
+def test_double_is_read_again_once_the_other_is_gone(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    name = f"{hexes(1)}.story"
+    write(tmp_path, {f"a/{name}": STORY, f"b/{name}": STORY})
+    found = read(ingest_of(tmp_path))
+    rows = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
+    rejects = rejected(rows)
+    assert new_inputs(found.listed, known=known_inputs(accepted(rows), rejects)).count() == 0
+    assert new_inputs(found.listed, known=known_inputs(no_articles(spark), rejects)).count() == 2
+
+
+def test_rejects_of_one_batch_are_no_rivals_of_each_other(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, {"x.jsonl.gz": gzip.compress(b'{"article": "a"}\n{"article": "b"}\n{"article": "c"}')})
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path))
+    assert articles == []
+    assert [reason for reason, _ in rejects.values()] == ["no_identity"]
+    found = read(ingest_of(tmp_path))
+    assert sorted(r.item for r in rejected(found.candidates).collect()) == ["1", "2", "3"]
