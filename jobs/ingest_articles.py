@@ -64,14 +64,15 @@ def _read_and_write(
 ) -> tuple[int, int]:
     """Reads the work list into the tables; returns the rows of articles and of rejects that were written."""
     articles = store.read("articles")
-    with store.staged(read_url_lists(store.spark, roots)) as urls:
-        with progress(store.spark, "ingest", files, unit="files") as count_done:
-            candidates = read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)
-            resolved = resolve_duplicates(candidates, articles=articles, inputs=work)
-            with store.staged(resolved) as read:
-                overlap = _overlap(read, articles, urls, settings.ingest.near_identical)
-                with store.staged(overlap) as found, store.staged(reject_overlap(read, found)) as judged:
-                    return _write(store, judged, overlap_in_table(articles, found), work)
+    with (
+        store.staged(read_url_lists(store.spark, roots)) as urls,
+        progress(store.spark, "ingest", files, unit="files") as count_done,
+        store.staged(read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)) as candidates,
+    ):
+        resolved = resolve_duplicates(candidates, articles=articles, inputs=work)
+        overlap = _overlap(resolved, articles, urls, settings.ingest.near_identical)
+        with store.staged(overlap) as found, store.staged(reject_overlap(resolved, found)) as judged:
+            return _write(store, judged, overlap_in_table(articles, found), work)
 
 
 def _overlap(read: DataFrame, articles: DataFrame, urls: DataFrame, near_identical: float) -> DataFrame:
@@ -94,13 +95,11 @@ def _write(store: Store, judged: DataFrame, withdrawn: DataFrame, work: DataFram
     paths = work.select("path")
     of_read_files = articles.join(paths.withColumnRenamed("path", "source_path"), on="source_path", how="left_semi")
     new = accepted(judged)
-    lost = judged.where("reject_reason is not null and article_id is not null").select("article_id")
-    # Articles of files that were read again, or that another article now stands for, go unless they are in ``new``.
+    # Articles of files that were read again, and withdrawn ones, go unless they are in ``new``.
     touched = (
         new.select("article_id")
         .unionByName(of_read_files.select("article_id"))
         .unionByName(withdrawn.select("article_id"))
-        .unionByName(lost.join(of_lost_inputs(articles, judged), on="article_id", how="left_semi"))
         .distinct()
     )
     rejects = rejected(judged).unionByName(withdrawn)

@@ -44,7 +44,8 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         print(f"Done in {seconds:.0f} s.")
     else:
         print(f"Nothing to do: everything is up to date ({seconds:.0f} s).")
-    print(f"  tables   {settings.paths.tables}\n  release  {settings.paths.release}\n  report   {settings.paths.report}")
+    for name, path in settings.paths.model_dump().items():
+        print(f"  {name:<8} {path}")
     return counts
 
 
@@ -66,7 +67,7 @@ def _funnel(store: Store, settings: Settings, *, renew: bool) -> str:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--corpus", metavar="PATH", help="folder, archive or file with articles: replaces ingest.sources")
+    parser.add_argument("--corpus", metavar="PATH", help="folder, archive or file: replaces ingest.sources")
     parser.add_argument("--out", metavar="FOLDER", help="where tables/, release/ and report/ go: replaces paths.*")
 
 

@@ -91,6 +91,24 @@ ARTICLES = TableContract(
     read_by=("annotate_articles", "generate_triples"),
 )
 
+INPUTS = TableContract(
+    name="inputs",
+    purpose="The files that were read: a file is read again when its signature changes.",
+    schema=T.StructType(
+        [
+            _column("path", _STRING, "file or archive; a story's stand-off counts with it"),
+            _column("kind", _STRING, "story, archive, jsonl or parquet"),
+            _column("signature", _STRING, "newest time of change, then a hash of sizes and times"),
+            _column("size", _LONG, "bytes, stand-off included"),
+        ]
+    ),
+    key=("path",),
+    checks={},
+    written_by="ingest_articles",
+    read_by=("ingest_articles",),
+    statistics=("path",),
+)
+
 REJECTS = TableContract(
     name="rejects",
     purpose="Inputs that could not be used, with the reason: nothing is lost silently.",
@@ -276,7 +294,8 @@ RUN_METRICS = TableContract(
 )
 
 CONTRACTS = {
-    c.name: c for c in (ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS, FUNNEL, RUN_METRICS)
+    c.name: c
+    for c in (INPUTS, ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS, FUNNEL, RUN_METRICS)
 }
 
 

@@ -35,6 +35,13 @@ def find_overlap(crawled: DataFrame, hermann: DataFrame, *, near_identical: floa
     )
 
 
+def listed_in_hermann(urls: DataFrame) -> DataFrame:
+    """The URLs in the public script's lists in the form of ``find_overlap``'s ``hermann``: known without their text."""
+    return urls.where("in_hermann_list").select(
+        "article_id", "url_key", F.lit(None).cast("array<bigint>").alias("shingle_hashes")
+    )
+
+
 def reject_overlap(candidates: DataFrame, overlap: DataFrame) -> DataFrame:
     """Makes rejects of the crawled candidates that ``overlap`` (``find_overlap``) names."""
     names = candidates.columns

@@ -5,7 +5,7 @@ deep. Candidates have the columns of ``articles`` and ``source`` (its number in 
 ``reject_reason`` and ``reject_detail``; a row with a reason is a reject.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -139,17 +139,19 @@ def list_inputs(spark: SparkSession, roots: Roots) -> DataFrame:
     return inputs.withColumn("nth", F.row_number().over(first)).where("nth = 1").select(*INPUT_COLUMNS)
 
 
-def known_inputs(articles: DataFrame, rejects: DataFrame) -> DataFrame:
-    """(path, signature) of the inputs that were read before, from the tables.
+def known_inputs(inputs: DataFrame, *, articles: DataFrame, rejects: DataFrame) -> DataFrame:
+    """(path, signature) of the inputs that were read before and need not be read again.
 
     An article that was rejected because another stands for its id is read again once that one is gone.
+
+    Args:
+        inputs, articles, rejects: the tables.
     """
-    read = articles.select(F.col("source_path").alias("path"), F.col("source_signature").alias("signature"))
-    rejects = rejects.where("stage = 'ingest'")
-    stands_for_it = F.col("reason").isin("duplicate_article", "superseded_article")
-    still_doubles = rejects.where(stands_for_it).join(articles.select("article_id"), on="article_id", how="left_semi")
-    rejected = rejects.where(~stands_for_it).unionByName(still_doubles)
-    return read.unionByName(rejected.select(F.col("input").alias("path"), F.col("fingerprint").alias("signature")))
+    stands_for_it = F.col("reason").isin("duplicate_article", "superseded_article") & (F.col("stage") == "ingest")
+    freed = rejects.where(stands_for_it).join(articles.select("article_id"), on="article_id", how="left_anti")
+    return inputs.join(freed.select(F.col("input").alias("path")), on="path", how="left_anti").select(
+        "path", "signature"
+    )
 
 
 def new_inputs(inputs: DataFrame, *, known: DataFrame) -> DataFrame:
@@ -171,56 +173,74 @@ def reading_tasks(by_kind: Mapping[str, tuple[int, int]], *, stories_per_task: i
 
 
 def read_url_lists(spark: SparkSession, roots: Roots) -> DataFrame:
-    """(article_id, listed_url, in_hermann_list) of all URLs in the lists: the id is the SHA-1 of the exact string."""
+    """(article_id, listed_url, url_key, in_hermann_list) of all URLs in the lists: the id is the SHA-1 of the exact string."""
     return (
         _by_number(spark, len(roots.url_lists))
         .mapInArrow(partial(A.read_url_lists, lists=roots.url_lists), _schema(A.URL_SCHEMA))
         .groupBy("article_id")
-        .agg(F.min("listed_url").alias("listed_url"), F.max("in_hermann_list").alias("in_hermann_list"))
+        .agg(
+            F.min("listed_url").alias("listed_url"),
+            F.min("url_key").alias("url_key"),
+            F.max("in_hermann_list").alias("in_hermann_list"),
+        )
     )
 
 
-def read_inputs(inputs: DataFrame, *, roots: Roots, urls: DataFrame, tasks: int) -> DataFrame:
+def read_inputs(
+    inputs: DataFrame,
+    *,
+    roots: Roots,
+    urls: DataFrame,
+    tasks: int,
+    count_done: Callable[[int], None] = lambda _: None,
+) -> DataFrame:
     """Reads the work list: its candidates, one row for each article and each thing that is none.
 
     Args:
         inputs: ``new_inputs``; used three times: pass it cached.
         urls: ``read_url_lists``.
         tasks: ``reading_tasks`` of the work list.
+        count_done: called on executors with the number of inputs read.
     """
-    stories = _read_stories(inputs.where("kind = 'story'"), roots, urls, tasks)
-    raw = _of_archives(inputs.where("kind = 'archive'"), tasks).unionByName(
-        _of_records(inputs.where("kind in ('jsonl', 'parquet')"), tasks)
+
+    def counted(read: A.Reader) -> A.Reader:
+        return A.counted(read, count_done)
+
+    stories = _read_stories(inputs.where("kind = 'story'"), roots, urls, tasks, counted)
+    raw = _of_archives(inputs.where("kind = 'archive'"), tasks, counted).unionByName(
+        _of_records(inputs.where("kind in ('jsonl', 'parquet')"), tasks, counted)
     )
     parsed = _with_urls(raw, urls, roots).select(*A.RAW_SCHEMA.names)
     return stories.unionByName(parsed.mapInArrow(partial(A.parse_raw, rules=roots.rules), CANDIDATES))
 
 
-def _read_stories(inputs: DataFrame, roots: Roots, urls: DataFrame, tasks: int) -> DataFrame:
+def _read_stories(
+    inputs: DataFrame, roots: Roots, urls: DataFrame, tasks: int, counted: Callable[[A.Reader], A.Reader]
+) -> DataFrame:
     # The URLs are joined to the paths, before there is any text to move. Dealt out one by one: even tasks.
     return (
         _with_urls(inputs, urls, roots)
         .repartition(tasks)
-        .mapInArrow(partial(A.read_stories, rules=roots.rules), CANDIDATES)
+        .mapInArrow(counted(partial(A.read_stories, rules=roots.rules)), CANDIDATES)
     )
 
 
-def _of_records(files: DataFrame, tasks: int) -> DataFrame:
+def _of_records(files: DataFrame, tasks: int, counted: Callable[[A.Reader], A.Reader]) -> DataFrame:
     """Raw articles of JSONL and Parquet: one task opens a file, then its records are dealt out to be parsed."""
-    opened = files.repartitionByRange(tasks, "path").mapInArrow(A.open_records, _schema(A.RAW_SCHEMA))
+    opened = files.repartitionByRange(tasks, "path").mapInArrow(counted(A.open_records), _schema(A.RAW_SCHEMA))
     return opened.drop("listed_url", "in_hermann_list").repartition(tasks)
 
 
 def _with_urls(rows: DataFrame, urls: DataFrame, roots: Roots) -> DataFrame:
     if not roots.url_lists:
         return rows.withColumns({"listed_url": F.lit(None).cast("string"), "in_hermann_list": F.lit(False)})
-    joined = rows.join(urls, on="article_id", how="left")
+    joined = rows.join(urls.drop("url_key"), on="article_id", how="left")
     return joined.withColumn("in_hermann_list", F.coalesce("in_hermann_list", F.lit(False)))
 
 
-def _of_archives(archives: DataFrame, tasks: int) -> DataFrame:
+def _of_archives(archives: DataFrame, tasks: int, counted: Callable[[A.Reader], A.Reader]) -> DataFrame:
     """Raw articles of the archives: one task streams an archive, then a story's members meet in a group."""
-    members = archives.repartitionByRange(tasks, "path").mapInArrow(A.open_archives, _schema(A.MEMBER_SCHEMA))
+    members = archives.repartitionByRange(tasks, "path").mapInArrow(counted(A.open_archives), _schema(A.MEMBER_SCHEMA))
 
     def last(column: str, role: str) -> Any:
         # Of members with one name the last counts, as when an archive is unpacked.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from udfs.article_urls import article_id_of_url, listed_urls
+from udfs.article_urls import article_id_of_url, listed_urls, url_key
 from udfs.sources.archives import BadArchive, members_of
 from udfs.sources.articles import make_candidate
 from udfs.sources.files import open_stream, read_small_file
@@ -46,7 +46,7 @@ def _columns(names: str) -> pa.Schema:
 
 ROOT_SCHEMA = _columns("source kind root relative recursive is_file")
 FILE_SCHEMA = _columns("source role unit article_id root relative size modified_ns")
-URL_SCHEMA = _columns("article_id listed_url in_hermann_list")
+URL_SCHEMA = _columns("article_id listed_url url_key in_hermann_list")
 MEMBER_SCHEMA = _columns(
     "source path signature relative unit article_id role number item content reject_reason reject_detail"
 )
@@ -60,6 +60,7 @@ CANDIDATE_SCHEMA = _columns(
 )
 
 Batches = Iterator[pa.RecordBatch]
+Reader = Callable[[Batches], Batches]
 _Item = TypeVar("_Item")
 
 
@@ -99,7 +100,7 @@ def read_url_lists(batches: Batches, lists: Sequence[tuple[str, bool]]) -> Batch
             with open_stream(path) as stream:
                 lines = stream.read().decode("utf-8", "replace").split("\n")
             for url in listed_urls(lines):
-                yield article_id_of_url(url), url, is_hermann
+                yield article_id_of_url(url), url, url_key(url), is_hermann
 
     return _in_batches(rows(), URL_SCHEMA, max_rows=10_000)
 
@@ -199,6 +200,17 @@ def parse_raw(batches: Batches, rules: Sequence[SourceRules]) -> Batches:
                 yield make_candidate(raw, rules[raw.source])
 
     return _candidate_batches(candidates())
+
+
+def counted(read: Reader, count_done: Callable[[int], None]) -> Reader:
+    """``read``, telling ``count_done`` how many rows of its input are behind it."""
+
+    def counting(batches: Batches) -> Batches:
+        for batch in batches:
+            yield batch
+            count_done(batch.num_rows)
+
+    return lambda batches: read(counting(batches))
 
 
 def _ids(batches: Batches) -> Iterator[int]:
