@@ -39,7 +39,7 @@ def run_job(
     if add_arguments:
         add_arguments(parser)
     arguments = parser.parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s", datefmt="%H:%M:%S", force=True)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     try:
         settings = load_settings(arguments.config, [*overrides_of(arguments), *arguments.overrides])

@@ -53,6 +53,7 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
         check_java()
         _let_workers_follow_the_driver()
         conf |= _jars_conf(spark.delta_jars)
+        _quieten(conf)
         if spark.master:
             builder = builder.master(spark.master)
     elif submitted:
@@ -60,7 +61,6 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
     _check_delta(session)
     return session
 
@@ -68,10 +68,19 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
 def _let_workers_follow_the_driver() -> None:
     """Python workers of a session that is not submitted run this interpreter and find this code."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     root = str(Path(__file__).parents[2])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if root not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, paths)])
+
+
+def _quieten(conf: dict[str, str]) -> None:
+    """Spark's log down to what matters, where the checkout's log4j2.properties is at hand."""
+    log4j = Path(__file__).parents[2] / "conf" / "log4j2.properties"
+    if log4j.exists():
+        key = "spark.driver.extraJavaOptions"
+        conf[key] = f"{conf.get(key, '')} -Dlog4j2.configurationFile={log4j.as_uri()}".strip()
 
 
 def check_java() -> None:

@@ -173,7 +173,7 @@ def reading_tasks(by_kind: Mapping[str, tuple[int, int]], *, stories_per_task: i
 
 
 def read_url_lists(spark: SparkSession, roots: Roots) -> DataFrame:
-    """(article_id, listed_url, url_key, in_hermann_list) of all URLs in the lists: the id is the SHA-1 of the exact string."""
+    """(article_id, listed_url, url_key, in_hermann_list) of all listed URLs; the id is the SHA-1 of the exact URL."""
     return (
         _by_number(spark, len(roots.url_lists))
         .mapInArrow(partial(A.read_url_lists, lists=roots.url_lists), _schema(A.URL_SCHEMA))

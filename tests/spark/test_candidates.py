@@ -118,8 +118,11 @@ def test_double_is_read_again_once_the_other_is_gone(read: Reader, spark: SparkS
     found = read(ingest_of(tmp_path))
     rows = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
     rejects = rejected(rows)
-    assert new_inputs(found.listed, known=known_inputs(accepted(rows), rejects)).count() == 0
-    assert new_inputs(found.listed, known=known_inputs(no_articles(spark), rejects)).count() == 2
+    known = known_inputs(found.work, articles=accepted(rows), rejects=rejects)
+    assert new_inputs(found.listed, known=known).count() == 0
+    known = known_inputs(found.work, articles=no_articles(spark), rejects=rejects)
+    again = new_inputs(found.listed, known=known).collect()
+    assert [r.path for r in again] == [r.input for r in rejects.collect()]
 
 
 def test_rejects_of_one_batch_are_no_rivals_of_each_other(read: Reader, spark: SparkSession, tmp_path: Path) -> None:

@@ -232,9 +232,10 @@ def test_only_new_and_changed_inputs_are_read(read: Reader, spark: SparkSession,
     ingest = ingest_of(tmp_path)
     first = read(ingest)
     assert first.work.count() == 6
-    known = known_inputs(accepted(first.candidates), rejected(first.candidates))
+    articles, rejects = accepted(first.candidates), rejected(first.candidates)
+    known = known_inputs(first.work, articles=articles, rejects=rejects)
     assert read(ingest, known).work.count() == 0
-    # The same folder as an archive, or under another setting, is other inputs; an edit of stand-off is an edit.
+    # An edit of stand-off is an edit of its story.
     write(tmp_path, {f"cnn/stories/{hexes(9)}.story": STORY, f"cnn/entities/{hexes(0)}.txt": ENTITIES})
     os.utime(tmp_path / "bad.story", ns=(1, 1))
     work = read(ingest, known).work.collect()
