@@ -9,7 +9,6 @@ article as done). Only articles whose annotation or rules changed are done.
 import sys
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import run_job
 from jobs.job_support.progress import progress
@@ -41,15 +40,14 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
-        todo = F.broadcast(to_make(work).select("article_id"))
-        articles = store.read("articles").join(todo, on="article_id", how="left_semi")
         with progress(spark, "generate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
             batches = make_cloze_batches(settings.generate, count_done)
-            with store.staged(make_cloze_articles(articles, annotations, cloze_batches=batches)) as cloze:
+            made = make_cloze_articles(store.read("articles"), annotations, to_make(work), cloze_batches=batches)
+            with store.staged(made) as cloze:
                 slices = work.select("article_id")
                 store.replace_slices("sentences", sentence_rows(cloze), slices)
-                triples = store.replace_slices("triples", triple_rows(cloze, articles), slices)
-                store.replace_slices("passages", passage_rows(cloze, articles, work), slices)
+                triples = store.replace_slices("triples", triple_rows(cloze), slices)
+                store.replace_slices("passages", passage_rows(cloze), slices)
         return clock.finish(rows_in=sum(counts.values()), rows_out=triples.rows)
 
 

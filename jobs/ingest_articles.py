@@ -17,8 +17,15 @@ from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store
-from jobs.transforms.candidates import accepted, check_yield, rejected, resolve_duplicates, yield_by_source
-from jobs.transforms.overlap import find_overlap, listed_in_hermann, overlap_in_table, reject_overlap
+from jobs.transforms.candidates import (
+    accepted,
+    apply_verdicts,
+    check_yield,
+    duplicate_verdicts,
+    rejected,
+    yield_by_source,
+)
+from jobs.transforms.overlap import find_overlap, listed_in_hermann, no_overlap, overlap_in_table, reject_overlap
 from jobs.transforms.sources import (
     Roots,
     find_roots,
@@ -68,26 +75,31 @@ def _read_and_write(
         store.staged(read_url_lists(store.spark, roots)) as urls,
         progress(store.spark, "ingest", files, unit="files") as count_done,
         store.staged(read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)) as candidates,
+        store.staged(duplicate_verdicts(candidates, articles=articles, inputs=work)) as verdicts,
     ):
-        resolved = resolve_duplicates(candidates, articles=articles, inputs=work)
-        overlap = _overlap(resolved, articles, urls, settings.ingest.near_identical)
-        with store.staged(overlap) as found, store.staged(reject_overlap(resolved, found)) as judged:
-            return _write(store, judged, overlap_in_table(articles, found), work)
+        resolved = apply_verdicts(candidates, verdicts, articles=articles)
+        with store.staged(_overlap(resolved, articles, urls, settings.ingest.near_identical)) as overlap:
+            return _write(store, reject_overlap(resolved, overlap), overlap_in_table(articles, overlap), work)
 
 
-def _overlap(read: DataFrame, articles: DataFrame, urls: DataFrame, near_identical: float) -> DataFrame:
+def _overlap(resolved: DataFrame, articles: DataFrame, urls: DataFrame, near_identical: float) -> DataFrame:
     """Crawled articles, new or in the table, with a counterpart; pairs of two that were there before are known."""
-    columns = ("article_id", "url_key", "shingle_hashes")
-    new = accepted(read)
-    old = articles.join(new.select("article_id"), on="article_id", how="left_anti")
-    new_hermann = new.where("origin = 'hermann'").select(*columns)
+    columns = ("article_id", "origin", "url_key", "shingle_hashes")
+    new = accepted(resolved).select(*columns)
+    old = articles.select(*columns).join(new.select("article_id"), on="article_id", how="left_anti")
     listed = listed_in_hermann(urls)
-    hermann = new_hermann.unionByName(old.where("origin = 'hermann'").select(*columns)).unionByName(listed)
-    of_new = find_overlap(new.where("origin = 'crawled'"), hermann, near_identical=near_identical)
-    of_old = find_overlap(
-        old.where("origin = 'crawled'"), new_hermann.unionByName(listed), near_identical=near_identical
-    )
-    return of_new.unionByName(of_old)
+
+    def hermann(of: DataFrame) -> DataFrame:
+        return of.where("origin = 'hermann'").drop("origin")
+
+    def crawled(of: DataFrame) -> DataFrame:
+        return of.where("origin = 'crawled'")
+
+    if crawled(new.unionByName(old)).isEmpty():  # nothing to compare: spares hashing all of Hermann's
+        return no_overlap(new)
+    known = hermann(new).unionByName(listed)
+    of_new = find_overlap(crawled(new), known.unionByName(hermann(old)), near_identical=near_identical)
+    return of_new.unionByName(find_overlap(crawled(old), known, near_identical=near_identical))
 
 
 def _write(store: Store, judged: DataFrame, withdrawn: DataFrame, work: DataFrame) -> tuple[int, int]:
@@ -102,12 +114,12 @@ def _write(store: Store, judged: DataFrame, withdrawn: DataFrame, work: DataFram
         .unionByName(withdrawn.select("article_id"))
         .distinct()
     )
-    rejects = rejected(judged).unionByName(withdrawn)
-    read_again = rejects.join(paths.withColumnRenamed("path", "input"), on="input", how="left_semi")
-    others = rejects.join(paths.withColumnRenamed("path", "input"), on="input", how="left_anti")
-    slices = paths.select(F.lit("ingest").alias("stage"), F.col("path").alias("input"))
-    n_rejects = store.replace_slices("rejects", read_again.select(*rejects.columns), slices).rows
-    n_rejects += store.merge("rejects", others.select(*rejects.columns)).rows
+    with store.staged(rejected(judged).unionByName(withdrawn)) as rejects:
+        of_work = paths.withColumnRenamed("path", "input")
+        slices = of_work.withColumn("stage", F.lit("ingest"))
+        read_again = rejects.join(of_work, on="input", how="left_semi")
+        n_rejects = store.replace_slices("rejects", read_again, slices).rows
+        n_rejects += store.merge("rejects", rejects.join(of_work, on="input", how="left_anti")).rows
     n_articles = store.replace_slices("articles", new, touched).rows
     store.merge("inputs", work.select("path", "kind", "signature", "size"))
     return n_articles, n_rejects

@@ -15,24 +15,33 @@ from udfs.cloze import CandidateQuery, ClozeArticle, ClozeRules, JudgedSentence,
 from udfs.return_types import CLOZE_ARTICLE
 from udfs.spans import Mention, Span
 
-CLOZE_INPUT = ("article_id", "text", "paragraphs", "highlights", "sentences", "mentions")
-CLOZE_OUTPUT = T.StructType([T.StructField("article_id", T.StringType()), *CLOZE_ARTICLE.fields])
+# Columns of the article that its rows repeat: they pass through, which saves joining them to the output.
+_PASSED = (
+    T.StructField("article_id", T.StringType()),
+    T.StructField("fold", T.IntegerType()),
+    T.StructField("origin", T.StringType()),
+    T.StructField("publisher", T.StringType()),
+    T.StructField("fingerprint", T.StringType()),
+)
+PASSED = tuple(f.name for f in _PASSED)
+CLOZE_INPUT = ("text", "paragraphs", "highlights", "sentences", "mentions")
+CLOZE_OUTPUT = T.StructType([*_PASSED, *CLOZE_ARTICLE.fields])
 
 
 def make_cloze_batches(
     rules: ClozeRules, count_done: Callable[[int], None] | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``: columns ``CLOZE_INPUT`` in, ``CLOZE_OUTPUT`` out, same rows, same order."""
+    """The function for ``mapInArrow``: ``PASSED`` and ``CLOZE_INPUT`` in, ``CLOZE_OUTPUT`` out, same rows and order."""
 
     def cloze_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made_schema = to_arrow_schema(CLOZE_ARTICLE)
         schema = to_arrow_schema(CLOZE_OUTPUT)
         for batch in batches:
-            columns = batch.to_pydict()
-            rows = [
-                {"article_id": article_id, **cloze_row(*values, rules=rules)}
-                for article_id, *values in zip(*(columns[c] for c in CLOZE_INPUT), strict=True)
-            ]
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            columns = batch.select(CLOZE_INPUT).to_pydict()
+            rows = [cloze_row(*values, rules=rules) for values in zip(*columns.values(), strict=True)]
+            made = pa.RecordBatch.from_pylist(rows, schema=made_schema)
+            passed = (batch.column(name) for name in PASSED)
+            yield pa.RecordBatch.from_arrays([*passed, *made.columns], schema=schema)
             if count_done:
                 count_done(len(rows))
 

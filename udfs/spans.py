@@ -1,7 +1,7 @@
 """Spans: half-open ``[start, end)`` code point offsets into one exact string.
 
-Inclusive ends and byte offsets exist only at the edges (ReCoRD JSON, Hermann stand-off);
-the conversions they need live here so that each is written once.
+Inclusive ends and byte offsets exist only at the edges: in the modules that read and write ReCoRD's
+JSON and Hermann's stand-off.
 """
 
 from bisect import bisect_left, bisect_right
@@ -54,30 +54,3 @@ def inside(mentions: Sequence[Mention], starts: Sequence[int], span: Span) -> Se
     if high > low and mentions[high - 1].end > span.end:
         high -= 1
     return mentions[low:high]
-
-
-class ByteOffsets:
-    """Maps UTF-8 byte offsets of a text to code point offsets.
-
-    Example: in ``"Zoë Ray"`` byte 5 (after ``"Zoë "``) is code point 4.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._ascii = text.isascii()
-        self.n_bytes = len(text)
-        if not self._ascii:
-            # Byte offset at which each code point starts, and the end.
-            starts = [0]
-            total = 0
-            for char in text:
-                code = ord(char)
-                total += 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-                starts.append(total)
-            self.n_bytes = total
-            self._code_point = dict(zip(starts, range(len(starts)), strict=True))
-
-    def code_point(self, byte: int) -> int | None:
-        """The code point offset, or None where ``byte`` is outside or within a character."""
-        if self._ascii:
-            return byte if 0 <= byte <= self.n_bytes else None
-        return self._code_point.get(byte)

@@ -14,51 +14,66 @@ from jobs.transforms.sources import Roots
 DOUBLES = ("duplicate_article", "superseded_article", "also_in_hermann")
 
 
-def resolve_duplicates(candidates: DataFrame, *, articles: DataFrame, inputs: DataFrame) -> DataFrame:
-    """Lets one article stand for each id; the others become rejects that name it.
+def duplicate_verdicts(candidates: DataFrame, *, articles: DataFrame, inputs: DataFrame) -> DataFrame:
+    """Lets one article stand for each id; the others' (source_path, source_item, in_table, reason, detail).
 
     Hermann's goes before a crawled one, then what changed last, then path and item in order. So the outcome
-    does not depend on what came in one run and what in several: an article in the table may lose too, and
-    is then among the rejects, while the candidate that takes its place overwrites it.
+    does not depend on what came in one run and what in several: an article in the table may lose too
+    (``in_table``), and the candidate that takes its place overwrites it.
+
+    Ids, hashes and paths are compared: texts don't move.
 
     Args:
-        candidates: ``read_inputs``; used twice: pass them cached.
+        candidates: ``read_inputs``.
         articles: the table as it is.
         inputs: the work list: articles that came from it are no rivals, they are read again.
     """
-    names = candidates.columns
+    columns = ("article_id", "origin", "content_hash", "source_path", "source_item", "source_signature")
+    sound = candidates.where("reject_reason is null").select(*columns, F.lit(False).alias("in_table"))
     rivals = (
-        articles.join(candidates.where("reject_reason is null").select("article_id"), on="article_id", how="left_semi")
+        articles.select(*columns, F.lit(True).alias("in_table"))
+        .join(sound.select("article_id"), on="article_id", how="left_semi")
         .join(inputs.select(F.col("path").alias("source_path")), on="source_path", how="left_anti")
-        .withColumn("in_table", F.lit(True))
     )
-    rows = candidates.withColumn("in_table", F.lit(False)).unionByName(rivals, allowMissingColumns=True)
-    # Rejects have no rivals; each in a group of its own, so that they don't all go to one task.
-    key = F.when(F.col("reject_reason").isNull(), F.col("article_id")).otherwise(
-        F.concat_ws("|", F.lit("reject"), "source_path", "source_item")
-    )
-    group = Window.partitionBy(key)
+    group = Window.partitionBy("article_id")
     ranked = group.orderBy(F.col("origin") != "hermann", F.desc("source_signature"), "source_path", "source_item")
     first = F.struct("origin", "content_hash", "source_path", "source_item")
-    judged = rows.withColumns({"rank": F.row_number().over(ranked), "winner": F.first(first).over(ranked)})
-    lost = F.col("reject_reason").isNull() & (F.col("rank") > 1)
+    judged = sound.unionByName(rivals).withColumns(
+        {"rank": F.row_number().over(ranked), "winner": F.first(first).over(ranked)}
+    )
     reason = (
         F.when((F.col("winner.origin") == "hermann") & (F.col("origin") != "hermann"), "also_in_hermann")
         .when(F.col("winner.content_hash") == F.col("content_hash"), "duplicate_article")
         .otherwise("superseded_article")
     )
     other = F.concat_ws(" ", "winner.source_path", F.nullif("winner.source_item", F.lit("")))
-    detail = F.concat(F.lit("same id as "), F.col("article_id"), F.lit(" in "), other)
-    return (
-        judged.where(~F.col("in_table") | lost)
-        .withColumns(
-            {
-                "reject_reason": F.when(lost, reason).otherwise(F.col("reject_reason")),
-                "reject_detail": F.when(lost, detail).otherwise(F.col("reject_detail")),
-            }
-        )
-        .select(*names)
+    return judged.where("rank > 1").select(
+        "source_path",
+        "source_item",
+        "in_table",
+        reason.alias("reason"),
+        F.concat(F.lit("same id as "), F.col("article_id"), F.lit(" in "), other).alias("detail"),
     )
+
+
+def apply_verdicts(candidates: DataFrame, verdicts: DataFrame, *, articles: DataFrame) -> DataFrame:
+    """The candidates with the verdicts' reasons, and the articles of the table that lost their place.
+
+    Args:
+        verdicts: ``duplicate_verdicts``; staged, so that Spark sees that they are few and sends them to the texts.
+    """
+    names = candidates.columns
+    on = ["source_path", "source_item"]
+    reasons = {
+        "reject_reason": F.coalesce("reason", "reject_reason"),
+        "reject_detail": F.coalesce("detail", "reject_detail"),
+    }
+    of_candidates = verdicts.where("not in_table").drop("in_table")
+    judged = candidates.join(of_candidates, on=on, how="left").withColumns(reasons).select(*names)
+    replaced = articles.join(verdicts.where("in_table").drop("in_table"), on=on, how="inner").withColumns(
+        {"reject_reason": F.col("reason"), "reject_detail": F.col("detail")}
+    )
+    return judged.unionByName(replaced.drop("reason", "detail"), allowMissingColumns=True)
 
 
 def accepted(candidates: DataFrame) -> DataFrame:

@@ -35,6 +35,12 @@ def find_overlap(crawled: DataFrame, hermann: DataFrame, *, near_identical: floa
     )
 
 
+def no_overlap(articles: DataFrame) -> DataFrame:
+    """What ``find_overlap`` gives where nothing overlaps."""
+    nothing = F.lit("")
+    return articles.where("false").select("article_id", nothing.alias("detail"), nothing.alias("other_id"))
+
+
 def listed_in_hermann(urls: DataFrame) -> DataFrame:
     """The URLs in the public script's lists in the form of ``find_overlap``'s ``hermann``: known without their text."""
     return urls.where("in_hermann_list").select(
@@ -88,30 +94,44 @@ def _near_identical(crawled: DataFrame, hermann: DataFrame, threshold: float) ->
     """Pairs that share a band of their signatures and are similar enough.
 
     Signatures are compared, not articles: pages with the very same text (a thousand copies of a notice)
-    would otherwise fill one band with a million pairs.
+    would otherwise fill one band with a million pairs. Bands carry a signature's hash alone; the signatures
+    come in for the few pairs that share one.
     """
     rows = band_rows(threshold)
-    ours = crawled.select("shingle_hashes").distinct()
-    theirs = hermann.groupBy("shingle_hashes").agg(F.min("article_id").alias("other_id"))
-    pairs = (
+    ours, theirs = _signatures(crawled), _signatures(hermann)
+    shared = (
         _banded(ours, rows)
-        .select("band", F.col("shingle_hashes").alias("ours"))
-        .join(_banded(theirs, rows).select("band", "other_id", F.col("shingle_hashes").alias("theirs")), on="band")
-        .withColumn("similarity", _similarity("ours", "theirs"))
+        .withColumnRenamed("signature", "ours")
+        .join(_banded(theirs, rows).withColumnRenamed("signature", "theirs"), on="band", how="inner")
+        .select("ours", "theirs")
+        .distinct()
+    )
+    pairs = (
+        shared.join(ours.selectExpr("signature AS ours", "hashes AS our_hashes"), on="ours", how="inner")
+        .join(theirs.selectExpr("signature AS theirs", "hashes AS their_hashes", "other_id"), on="theirs", how="inner")
+        .withColumn("similarity", _similarity("our_hashes", "their_hashes"))
         .where(F.col("similarity") >= threshold)
-        .groupBy("ours", "other_id")
-        .agg(F.max("similarity").alias("similarity"))
+        .select("ours", "other_id", "similarity")
     )
     return (
-        crawled.select("article_id", F.col("shingle_hashes").alias("ours"))
+        crawled.select("article_id", F.xxhash64("shingle_hashes").alias("ours"))
         .join(pairs, on="ours", how="inner")
         .select("article_id", "other_id", F.lit(2).alias("ground"), "similarity")
     )
 
 
+def _signatures(articles: DataFrame) -> DataFrame:
+    """The different signatures (signature: a hash of the hashes) with the smallest id that has each."""
+    return (
+        articles.where(F.size("shingle_hashes") == N_PERMUTATIONS)
+        .groupBy(F.xxhash64("shingle_hashes").alias("signature"))
+        .agg(F.first("shingle_hashes").alias("hashes"), F.min("article_id").alias("other_id"))
+    )
+
+
 def _banded(signatures: DataFrame, rows: int) -> DataFrame:
-    bands = [F.xxhash64(F.lit(n), F.slice("shingle_hashes", n * rows + 1, rows)) for n in range(N_PERMUTATIONS // rows)]
-    return signatures.where(F.size("shingle_hashes") == N_PERMUTATIONS).withColumn("band", F.explode(F.array(*bands)))
+    bands = [F.xxhash64(F.lit(n), F.slice("hashes", n * rows + 1, rows)) for n in range(N_PERMUTATIONS // rows)]
+    return signatures.select("signature", F.explode(F.array(*bands)).alias("band"))
 
 
 def _similarity(one: str, other: str) -> Column:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from udfs.cloze_queries import CLOZE_INPUT, CLOZE_OUTPUT
+from udfs.cloze_queries import CLOZE_INPUT, CLOZE_OUTPUT, PASSED
 
 
 def triple_fingerprints(annotations: DataFrame, *, settings_hash: str) -> DataFrame:
@@ -15,35 +15,29 @@ def triple_fingerprints(annotations: DataFrame, *, settings_hash: str) -> DataFr
     return annotations.select("article_id", fingerprint.alias("fingerprint"))
 
 
-def make_cloze_articles(articles: DataFrame, annotations: DataFrame, *, cloze_batches: Any) -> DataFrame:
-    """One row per article: passage, sentences and queries, nested as in ``CLOZE_OUTPUT``."""
-    together = articles.select("article_id", "text", "paragraphs", "highlights").join(
-        annotations.select("article_id", "sentences", "mentions"), on="article_id", how="inner"
+def make_cloze_articles(
+    articles: DataFrame, annotations: DataFrame, work: DataFrame, *, cloze_batches: Any
+) -> DataFrame:
+    """One row per article of the work list: passage, sentences and queries, nested as in ``CLOZE_OUTPUT``."""
+    columns = ("article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights")
+    together = (
+        articles.select(*columns)
+        .join(F.broadcast(work.select("article_id", "fingerprint")), on="article_id", how="inner")
+        .join(annotations.select("article_id", "sentences", "mentions"), on="article_id", how="inner")
     )
-    return together.select(*CLOZE_INPUT).mapInArrow(cloze_batches, CLOZE_OUTPUT)
+    return together.select(*PASSED, *CLOZE_INPUT).mapInArrow(cloze_batches, CLOZE_OUTPUT)
 
 
-def passage_rows(cloze: DataFrame, articles: DataFrame, work: DataFrame) -> DataFrame:
+def passage_rows(cloze: DataFrame) -> DataFrame:
     """Rows of ``passages``: kept or not, one per article."""
-    return (
-        cloze.select("article_id", "passage.*")
-        .join(articles.select("article_id", "fold", "origin", "publisher"), on="article_id", how="inner")
-        .join(work.select("article_id", "fingerprint"), on="article_id", how="inner")
-        .select(
-            "article_id",
-            "fold",
-            "origin",
-            "publisher",
-            "text",
-            "first_part_end",
-            "first_part_tokens",
-            "first_part_entities",
-            "entities",
-            "keep",
-            "reason",
-            F.lit(None).cast(T.StringType()).alias("split"),
-            "fingerprint",
-        )
+    return cloze.select(
+        "article_id",
+        "fold",
+        "origin",
+        "publisher",
+        "passage.*",
+        F.lit(None).cast(T.StringType()).alias("split"),
+        "fingerprint",
     )
 
 
@@ -52,25 +46,21 @@ def sentence_rows(cloze: DataFrame) -> DataFrame:
     return cloze.select("article_id", F.inline("sentences"))
 
 
-def triple_rows(cloze: DataFrame, articles: DataFrame) -> DataFrame:
+def triple_rows(cloze: DataFrame) -> DataFrame:
     """Rows of ``triples``: every candidate query; ``query_id`` as in the ReCoRD release."""
-    return (
-        cloze.select("article_id", F.inline("queries"))
-        .join(articles.select("article_id", "fold"), on="article_id", how="inner")
-        .select(
-            F.concat_ws("-", "article_id", "sentence_sha1", "placeholder").alias("query_id"),
-            "article_id",
-            "fold",
-            "sentence_start",
-            "sentence_sha1",
-            "query",
-            "placeholder",
-            "answer_surface",
-            "cluster",
-            "answers",
-            "overlaps",
-            "keep",
-            "reason",
-            F.lit(None).cast(T.StringType()).alias("split"),
-        )
+    return cloze.select("article_id", "fold", F.inline("queries")).select(
+        F.concat_ws("-", "article_id", "sentence_sha1", "placeholder").alias("query_id"),
+        "article_id",
+        "fold",
+        "sentence_start",
+        "sentence_sha1",
+        "query",
+        "placeholder",
+        "answer_surface",
+        "cluster",
+        "answers",
+        "overlaps",
+        "keep",
+        "reason",
+        F.lit(None).cast(T.StringType()).alias("split"),
     )

@@ -12,6 +12,7 @@ import json
 import logging
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -119,9 +120,13 @@ def _settings(corpus: Path, out: Path, overrides: list[str]) -> Settings:
 @contextlib.contextmanager
 def _session(settings: Settings) -> Any:
     spark = open_session(settings.spark, "bench")
-    # Python workers and the JVM's compiler are warm in a run of hours, which is what a short one stands for.
-    spark.range(4).repartition(4).mapInPandas(lambda batches: batches, "id long").count()
     try:
+        # The JVM's compiler is warm in a run of hours, which is what this short one stands for.
+        with tempfile.TemporaryDirectory() as warm:
+            write_corpus(Path(warm) / "corpus", 50)
+            small = _settings(Path(warm) / "corpus", Path(warm), [])
+            for job in (ingest_articles, annotate_articles, generate_triples):
+                job.run(spark, small)
         yield spark
     finally:
         spark.stop()

@@ -11,14 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.job_support.contracts import ANNOTATIONS, TOKEN_TAGS
 from udfs.annotate_text import _row
 from udfs.annotators.base import Annotation
 from udfs.cloze import BULLET_MARK, ClozeRules
-from udfs.cloze_queries import CLOZE_OUTPUT, cloze_row
+from udfs.cloze_queries import cloze_row
 from udfs.model_holder import annotator_for
+from udfs.return_types import CLOZE_ARTICLE
 from udfs.sentence_split import split_sentences
 from udfs.sources import arrow_batches as A
 from udfs.sources.listing import files_of, look_at
@@ -74,7 +76,7 @@ def annotate_stand_off(articles: Path, out: Path) -> int:
 
 def generate(articles: Path, annotations: Path, rules: ClozeRules, out: Path) -> int:
     """Passages, sentences and queries of each article."""
-    schema = to_arrow_schema(CLOZE_OUTPUT)
+    schema = to_arrow_schema(T.StructType([T.StructField("article_id", T.StringType()), *CLOZE_ARTICLE.fields]))
 
     def batches() -> Iterator[pa.RecordBatch]:
         texts = chain.from_iterable(

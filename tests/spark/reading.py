@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from jobs.job_support.contracts import ARTICLES
 from jobs.job_support.settings import Ingest, Source
+from jobs.transforms.candidates import apply_verdicts, duplicate_verdicts
 from jobs.transforms.sources import (
     Roots,
     find_roots,
@@ -25,6 +26,11 @@ TOKENS = "0,3;5,2;9,2;13,1;15,0;16,2;19,0;22,2;26,3;31,4;36,0;39,0;40,8;51,2;55,
 ENTITIES = "0,0,1;1,3,5;0,7,7;2,9,9;0,13,13;1,15,17;2,19,19"
 WAYBACK = "http://web.archive.org/web/20150101000000id_/http://www.cnn.com:80/2015/01/01/x/"
 PAGE = "<!DOCTYPE html><html><body>Quota exceeded</body></html>" * 40
+
+
+def resolve_duplicates(candidates: DataFrame, *, articles: DataFrame, inputs: DataFrame) -> DataFrame:
+    verdicts = duplicate_verdicts(candidates, articles=articles, inputs=inputs)
+    return apply_verdicts(candidates, verdicts, articles=articles)
 
 
 def hexes(n: int) -> str:

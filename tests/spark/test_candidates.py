@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from jobs.job_support.contracts import ARTICLES
 from jobs.job_support.settings import Ingest, Source
-from jobs.transforms.candidates import accepted, rejected, resolve_duplicates
+from jobs.transforms.candidates import accepted, rejected
 from jobs.transforms.sources import (
     known_inputs,
     new_inputs,
@@ -21,6 +21,7 @@ from tests.spark.reading import (
     hexes,
     ingest_of,
     no_articles,
+    resolve_duplicates,
     write,
 )
 

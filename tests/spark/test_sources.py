@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.job_support.contracts import ARTICLES, REJECTS
 from jobs.job_support.settings import SettingsError, Source
-from jobs.transforms.candidates import accepted, check_yield, rejected, resolve_duplicates, yield_by_source
+from jobs.transforms.candidates import accepted, check_yield, rejected, yield_by_source
 from jobs.transforms.sources import (
     CANDIDATES,
     find_roots,
@@ -35,6 +35,7 @@ from tests.spark.reading import (
     hexes,
     ingest_of,
     no_articles,
+    resolve_duplicates,
     tgz,
     write,
 )
