@@ -29,14 +29,14 @@ bench: set-up-test  ## speed and memory of each stage beside plain Python, as JS
 notebook: set-up-test  ## open the notebooks on the demo's tables (needs: pip install jupyterlab)
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
 
-tables-doc: set-up-demo  ## the README's list of tables, from the contracts
+tables-doc: set-up-demo  ## the tables with all their columns, from the contracts
 	@$(PYTHON) -m jobs.job_support.contracts
 
 set-up-demo:
-	@conf/set_up.sh english
+	@conf/set_up.sh english,submit
 
 set-up-test:
-	@conf/set_up.sh english,notebooks,dev
+	@conf/set_up.sh english,submit,notebooks,dev
 
 constraints: set-up-test  ## write conf/constraints.txt from what is installed
 	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@') > build/constraints.txt && mv build/constraints.txt conf/constraints.txt

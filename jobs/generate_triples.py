@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from jobs.job_support.command_line import run_job
+from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
@@ -22,7 +22,7 @@ from jobs.transforms.triples import (
     triple_fingerprints,
     triple_rows,
 )
-from jobs.transforms.work_list import CHANGED, NEW, count_by_status, to_make, work_list
+from jobs.transforms.work_list import CHANGED, NEW, REMOVED, count_by_status, to_make, work_list
 from udfs.cloze_queries import make_cloze_batches
 
 # Part of the fingerprints: raise when the same inputs and settings give other rows.
@@ -40,6 +40,8 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
+        if REMOVED in counts:
+            _refuse_imported(store)
         with progress(spark, "generate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
             batches = make_cloze_batches(settings.generate, count_done)
             made = make_cloze_articles(store.read("articles"), annotations, to_make(work), cloze_batches=batches)
@@ -49,6 +51,16 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
                 triples = store.replace_slices("triples", triple_rows(cloze), slices)
                 store.replace_slices("passages", passage_rows(cloze), slices)
         return clock.finish(rows_in=sum(counts.values()), rows_out=triples.rows)
+
+
+def _refuse_imported(store: Store) -> None:
+    """Imported passages have no articles: to the work list they would look removed, and be deleted."""
+    imported = store.read("passages").where("origin = 'imported'").count()
+    if imported:
+        raise JobError(
+            f"{store.path('passages')} holds {imported:,} imported passages: keep imported and generated data sets "
+            "apart, by another paths.tables"
+        )
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -78,7 +78,7 @@ def overrides_of(arguments: argparse.Namespace) -> list[str]:
         path = arguments.corpus.replace("\\", "\\\\").replace('"', '\\"')
         overrides.append(f'ingest.sources=[{{path="{path}"}}]')
     if arguments.out:
-        out = arguments.out if ":/" in arguments.out else str(Path(arguments.out).absolute())
+        out = arguments.out if ":/" in arguments.out else str(Path(arguments.out).resolve())
         overrides += [f"paths.{name}={out}/{name}" for name in ("tables", "release", "report")]
     return overrides
 

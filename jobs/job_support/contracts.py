@@ -1,7 +1,7 @@
 """The tables' contracts: purpose, columns, key, checks, who writes and who reads. One place for all.
 
 ``store`` creates the tables from these, checks every write against them, and the README's list of
-tables is generated from them (``python -m jobs.job_support.contracts``).
+tables is generated from them (``make tables-doc`` prints it, with all columns).
 """
 
 from dataclasses import dataclass
@@ -301,17 +301,18 @@ CONTRACTS = {
 
 def tables_in_markdown() -> str:
     """The README's list of tables."""
-    lines = []
-    for c in CONTRACTS.values():
-        lines += [
-            f"**`{c.name}`** {c.purpose} Key: {', '.join(f'`{k}`' for k in c.key)}. Written by {c.written_by}.",
-            "",
-            "| column | type | |",
-            "|---|---|---|",
-            *(f"| `{f.name}` | {_short_type(f.dataType)} | {f.metadata['comment']} |" for f in c.schema),
-            "",
-        ]
-    return "\n".join(lines)
+    rows = [
+        f"| `{c.name}` | {c.purpose} | {', '.join(f'`{k}`' for k in c.key)} | {c.written_by} |"
+        for c in CONTRACTS.values()
+    ]
+    return "\n".join(["| table | what it holds | key | written by |", "|---|---|---|---|", *rows])
+
+
+def columns_in_markdown(contract: TableContract) -> str:
+    """All columns of a table with their types and comments."""
+    rows = [f"| `{f.name}` | {_short_type(f.dataType)} | {f.metadata['comment']} |" for f in contract.schema]
+    title = f"### `{contract.name}`\n\n{contract.purpose}\n"
+    return "\n".join([title, "| column | type | |", "|---|---|---|", *rows, ""])
 
 
 def _short_type(kind: T.DataType) -> str:
@@ -323,4 +324,6 @@ def _short_type(kind: T.DataType) -> str:
 
 
 if __name__ == "__main__":
-    print(tables_in_markdown())
+    print(tables_in_markdown(), "\n")
+    for each in CONTRACTS.values():
+        print(columns_in_markdown(each))

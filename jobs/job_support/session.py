@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from pyspark import __version__ as pyspark_version
+from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
 from jobs.job_support.settings import Spark
@@ -57,7 +58,8 @@ def open_session(spark: Spark, app_name: str) -> SparkSession:
         if spark.master:
             builder = builder.master(spark.master)
     elif submitted:
-        conf = {k: v for k, v in conf.items() if not k.startswith(("spark.driver.", "spark.executor.", "spark.ui."))}
+        given = SparkConf()  # what spark-submit was given, by options and properties file
+        conf = {k: v for k, v in conf.items() if k in _REQUIRED_CONF or not given.contains(k)}
     for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -52,7 +52,7 @@ class Store:
 
     def __init__(self, spark: SparkSession, root: str, stamp: dict[str, str] | None = None) -> None:
         self.spark = spark
-        self.root = root if ":/" in root else str(Path(root).absolute())
+        self.root = root if ":/" in root else str(Path(root).resolve())
         self.stamp = stamp or {}
         self._ready: set[str] = set()
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs import annotate_articles, generate_triples
+from jobs.job_support.command_line import JobError
 from jobs.job_support.contracts import ARTICLES
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import ContractError, Store, table_hash
@@ -116,3 +118,15 @@ def test_store_refuses_what_breaks_a_contract(spark: SparkSession, store: Store)
     with pytest.raises(ContractError, match=r"articles: NOT NULL constraint violated for column: text"):
         store.merge("articles", without_text)
     assert store.is_empty("articles")
+
+
+def test_generate_leaves_imported_passages_alone(spark: SparkSession, settings: Settings, store: Store) -> None:
+    write_articles(store, BODY.format(who="[Ray|ann]"))
+    run(spark, settings)
+    imported = store.read("passages").withColumns(
+        {"article_id": F.lit(article_id(9)), "origin": F.lit("imported"), "split": F.lit("dev")}
+    )
+    store.merge("passages", imported)
+    with pytest.raises(JobError, match="holds 1 imported passages: keep imported and generated data sets apart"):
+        generate_triples.run(spark, settings)
+    assert store.read("passages").count() == 2

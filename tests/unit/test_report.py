@@ -1,10 +1,13 @@
 """What an operator sees: funnel, progress, the README's tables."""
 
+import re
+
 import pytest
 
-from jobs.job_support.contracts import CONTRACTS, tables_in_markdown
+from jobs.job_support.contracts import CONTRACTS, columns_in_markdown, tables_in_markdown
 from jobs.job_support.progress import describe
 from jobs.transforms.funnel import KEPT, render_funnel, unaccounted
+from tests.conftest import ROOT
 
 COUNTS = {
     ("ingest", "article", KEPT): 3,
@@ -60,10 +63,20 @@ def test_progress_tells_done_rate_and_time_left(done: int, total: int, seconds: 
 
 
 def test_every_column_of_every_table_is_described() -> None:
-    text = tables_in_markdown()
     for contract in CONTRACTS.values():
+        text = columns_in_markdown(contract)
         assert set(contract.key) <= set(contract.schema.names)
         assert set(contract.statistics) <= set(contract.schema.names)
         for field in contract.schema:
             assert field.metadata["comment"]
             assert f"| `{field.name}` |" in text
+
+
+def test_readme_lists_the_tables_of_the_contracts() -> None:
+    assert tables_in_markdown() in (ROOT / "README.md").read_text()
+
+
+def test_readme_names_every_command_of_the_makefile() -> None:
+    readme = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [c for c in commands if f"make {c}" not in readme] == []
