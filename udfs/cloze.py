@@ -51,7 +51,6 @@ class JudgedSentence:
     start: int
     end: int
     text: str
-    sha1: str
     tokens: int
     entities: int
     is_short: bool
@@ -244,8 +243,7 @@ def _judge(
     seen.add(sentence)
     reason = next((r for r, failed in zip(SENTENCE_REASONS, verdicts, strict=True) if failed), None)
     return JudgedSentence(
-        span.start, span.end, sentence, sha1(sentence.encode()).hexdigest(), tokens, len(found), *verdicts,
-        keep=reason is None, reason=reason,
+        span.start, span.end, sentence, tokens, len(found), *verdicts, keep=reason is None, reason=reason,
     )  # fmt: skip
 
 
@@ -257,6 +255,7 @@ def _queries(
     rules: ClozeRules,
 ) -> list[CandidateQuery]:
     queries = []
+    sentence_sha1 = sha1(sentence.text.encode()).hexdigest()
     for mention in found:
         start, end = mention.start - sentence.start, mention.end - sentence.start
         query = sentence.text[:start] + PLACEHOLDER + sentence.text[end:]
@@ -264,7 +263,7 @@ def _queries(
         queries.append(
             CandidateQuery(
                 sentence_start=sentence.start,
-                sentence_sha1=sentence.sha1,
+                sentence_sha1=sentence_sha1,
                 query=query,
                 placeholder=start,
                 answer_surface=sentence.text[start:end],

@@ -38,7 +38,6 @@ CLOZE_SENTENCE = _struct(
     start=_INT,
     end=_INT,
     text=_STRING,
-    sha1=_STRING,
     tokens=_INT,
     entities=_INT,
     is_short=_BOOL,

@@ -184,7 +184,6 @@ SENTENCES = TableContract(
             _column("start", _INT, "start in articles.text"),
             _column("end", _INT, "end in articles.text"),
             _column("text", _STRING, "the sentence in one line"),
-            _column("sha1", _STRING, "SHA-1 of text, part of query_id"),
             _column("tokens", _INT, "white space tokens"),
             _column("entities", _INT, "outermost named mentions"),
             _column("is_short", _BOOL, "fewer than generate.min_sentence_tokens tokens"),

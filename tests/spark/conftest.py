@@ -12,7 +12,12 @@ from jobs.job_support.store import Store
 from tests.conftest import ROOT
 from tests.corpus.lay_out import lay_out, source_articles
 
-SMALL = ["spark.conf.spark.sql.shuffle.partitions=2", "spark.conf.spark.driver.memory=1g"]
+# Tests run thousands of small queries: compiling them well takes longer than running them.
+SMALL = [
+    "spark.conf.spark.sql.shuffle.partitions=2",
+    "spark.conf.spark.driver.memory=1g",
+    "spark.conf.spark.driver.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+]
 
 
 @pytest.fixture(scope="session")
