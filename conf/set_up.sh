@@ -59,6 +59,10 @@ PY
 say "installing Python packages ($extras): a few minutes, once"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c conf/constraints.txt -r "$venv/requirements.txt"
 say "fetching Delta's jars by Spark, once"
-PYTHONPATH=. "$venv/bin/python" -m jobs.job_support.session
+if ! PYTHONPATH=. "$venv/bin/python" -m jobs.job_support.session > "$venv/delta-jars.log" 2>&1; then
+    tail -40 "$venv/delta-jars.log" >&2
+    say "Spark could not fetch Delta's jars (all it said: $venv/delta-jars.log); is Maven Central reachable?"
+    exit 1
+fi
 echo "$wanted" > "$venv/set-up-$extras"
 say "done"
