@@ -5,22 +5,21 @@ same columns as Parquet.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from jobs.job_support.contracts import ANNOTATIONS, TOKEN_TAGS
+from jobs.job_support.contracts import ANNOTATIONS, PASSAGES, SENTENCES, TOKEN_TAGS, TRIPLES
 from udfs.annotate_text import _row
 from udfs.annotators.base import Annotation
 from udfs.cloze import BULLET_MARK, ClozeRules
 from udfs.cloze_queries import cloze_row
 from udfs.model_holder import annotator_for
-from udfs.return_types import CLOZE_ARTICLE
 from udfs.sentence_split import split_sentences
 from udfs.sources import arrow_batches as A
 from udfs.sources.listing import files_of, look_at
@@ -75,24 +74,50 @@ def annotate_stand_off(articles: Path, out: Path) -> int:
 
 
 def generate(articles: Path, annotations: Path, rules: ClozeRules, out: Path) -> int:
-    """Passages, sentences and queries of each article."""
-    schema = to_arrow_schema(T.StructType([T.StructField("article_id", T.StringType()), *CLOZE_ARTICLE.fields]))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        texts = chain.from_iterable(
-            b.to_pylist() for b in _read(articles, ["article_id", "text", "paragraphs", "highlights"])
-        )
-        made = chain.from_iterable(b.to_pylist() for b in _read(annotations, ["article_id", "sentences", "mentions"]))
-        pairs = zip(texts, made, strict=True)
+    """Passages, sentences and triples of each article, in a file each, with unique keys."""
+    columns = ["article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights"]
+    texts = chain.from_iterable(b.to_pylist() for b in _read(articles, columns))
+    made = chain.from_iterable(b.to_pylist() for b in _read(annotations, ["article_id", "sentences", "mentions"]))
+    pairs = zip(texts, made, strict=True)
+    schemas = {c.name: to_arrow_schema(c.schema) for c in (PASSAGES, SENTENCES, TRIPLES)}
+    n = 0
+    keys: set[int] = set()
+    n_keys = 0
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(pq.ParquetWriter(out / f"{name}.parquet", s)) for name, s in schemas.items()}
         while part := list(islice(pairs, BATCH)):
-            rows = []
-            for a, b in part:
-                assert a["article_id"] == b["article_id"]
-                values = a["text"], a["paragraphs"], a["highlights"], b["sentences"], b["mentions"]
-                rows.append({"article_id": a["article_id"], **cloze_row(*values, rules=rules)})
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas}
+            for article, annotation in part:
+                _add_cloze(rows, article, annotation, rules)
+            for name, contract in (("passages", PASSAGES), ("sentences", SENTENCES), ("triples", TRIPLES)):
+                keys.update(hash((name, *(row[k] for k in contract.key))) for row in rows[name])
+                n_keys += len(rows[name])
+                files[name].write_batch(pa.RecordBatch.from_pylist(rows[name], schema=schemas[name]))
+            n += len(part)
+    assert len(keys) == n_keys
+    return n
 
-    return _write(out / "cloze.parquet", batches(), schema)
+
+def _add_cloze(
+    rows: dict[str, list[dict[str, Any]]], article: dict[str, Any], annotation: dict[str, Any], rules: ClozeRules
+) -> None:
+    article_id = article["article_id"]
+    assert annotation["article_id"] == article_id
+    values = article["text"], article["paragraphs"], article["highlights"]
+    cloze = cloze_row(*values, annotation["sentences"], annotation["mentions"], rules=rules)
+    passed = {k: article[k] for k in ("article_id", "fold", "origin", "publisher")}
+    rows["passages"].append({**cloze["passage"], **passed, "split": None, "fingerprint": ""})
+    rows["sentences"] += [{**s, "article_id": article_id} for s in cloze["sentences"]]
+    rows["triples"] += [
+        {
+            **q,
+            "query_id": f"{article_id}-{q['sentence_sha1']}-{q['placeholder']}",
+            "article_id": article_id,
+            "fold": article["fold"],
+            "split": None,
+        }
+        for q in cloze["queries"]
+    ]
 
 
 def annotate_by_model(articles: Path, model: str, out: Path) -> int:

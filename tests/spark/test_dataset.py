@@ -243,9 +243,16 @@ def test_export_job_writes_checked_files_and_table_1(spark: SparkSession, settin
     assert (counts.rows_out, validate_record_json(path).queries) == (2, 2)
     assert [p.record_id for p in read_passages(path)] == [article_id(1), article_id(2)]
     assert "| queries" in (report / "table_1.md").read_text(encoding="utf-8")
-    export_dataset.run(spark, settings)
+    manifest = release / f"{settings.export.name}.manifest.json"
+    assert {p.name for p in release.iterdir()} == {path.name, manifest.name}
+    # Made from the tables as they are: nothing to do. Cut off or gone: made again, to the byte.
+    assert export_dataset.run(spark, settings).rows_in == 0
+    path.write_bytes(first[:-10])
+    assert export_dataset.run(spark, settings).rows_in == 2
     assert path.read_bytes() == first
-    assert [p.name for p in release.iterdir()] == [path.name]
+    (report / "table_1.md").unlink()
+    assert export_dataset.run(spark, settings).rows_in == 2
+    assert (report / "table_1.md").exists()
 
 
 def test_export_job_refuses_what_would_not_be_valid(spark: SparkSession, settings: Settings, store: Store) -> None:
