@@ -7,7 +7,6 @@ are done.
     spark-submit jobs/annotate_articles.py --config conf/cluster.toml
 """
 
-import math
 import sys
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,8 +17,13 @@ from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
 from jobs.job_support.store import Store
-from jobs.transforms.annotations import annotate, annotation_fingerprints, annotation_rejects
-from jobs.transforms.work_list import CHANGED, NEW, count_by_status, to_make, work_list
+from jobs.transforms.annotations import (
+    annotate_by_model,
+    annotate_stand_off,
+    annotation_fingerprints,
+    annotation_rejects,
+)
+from jobs.transforms.work_list import CHANGED, NEW, count_by_status, tasks_for, to_make, work_list
 from udfs.annotate_text import make_annotate_udf, make_stand_off_udf
 from udfs.model_holder import annotator_digest
 
@@ -37,17 +41,20 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
-        todo = articles.join(F.broadcast(to_make(work)), on="article_id", how="inner")
+        n = counts.get(NEW, 0) + counts.get(CHANGED, 0)
+        todo = articles.join(to_make(work), on="article_id", how="inner")
         by_model = todo.where("stand_off is null").count()
-        with progress(spark, "annotate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
-            annotated = annotate(
-                todo,
-                annotator=settings.annotate.annotator,
-                annotate_udf=make_annotate_udf(
-                    settings.annotate.annotator, settings.annotate.model, count_done=count_done
-                ),
-                stand_off_udf=make_stand_off_udf(count_done=count_done),
-                tasks=max(2, math.ceil(by_model / settings.annotate.articles_per_task)),
+        options = settings.annotate
+        with progress(spark, "annotate", n) as count_done:
+            annotated = annotate_stand_off(
+                todo, stand_off_udf=make_stand_off_udf(count_done), tasks=tasks_for(n - by_model)
+            ).unionByName(
+                annotate_by_model(
+                    todo,
+                    annotator=options.annotator,
+                    annotate_udf=make_annotate_udf(options.annotator, options.model, count_done=count_done),
+                    tasks=tasks_for(by_model, options.articles_per_task),
+                )
             )
             with store.staged(annotated) as rows:
                 made, failed = _write(store, settings, work, rows)

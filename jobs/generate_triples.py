@@ -22,7 +22,7 @@ from jobs.transforms.triples import (
     triple_fingerprints,
     triple_rows,
 )
-from jobs.transforms.work_list import CHANGED, NEW, REMOVED, count_by_status, to_make, work_list
+from jobs.transforms.work_list import CHANGED, NEW, REMOVED, count_by_status, tasks_for, to_make, work_list
 from udfs.cloze_queries import make_cloze_batches
 
 # Part of the fingerprints: raise when the same inputs and settings give other rows.
@@ -42,9 +42,15 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             return clock.finish(rows_in=0)
         if REMOVED in counts:
             _refuse_imported(store)
-        with progress(spark, "generate", counts.get(NEW, 0) + counts.get(CHANGED, 0)) as count_done:
-            batches = make_cloze_batches(settings.generate, count_done)
-            made = make_cloze_articles(store.read("articles"), annotations, to_make(work), cloze_batches=batches)
+        n = counts.get(NEW, 0) + counts.get(CHANGED, 0)
+        with progress(spark, "generate", n) as count_done:
+            made = make_cloze_articles(
+                store.read("articles"),
+                annotations,
+                to_make(work),
+                cloze_batches=make_cloze_batches(settings.generate, count_done),
+                tasks=tasks_for(n),
+            )
             with store.staged(made) as cloze:
                 slices = work.select("article_id")
                 store.replace_slices("sentences", sentence_rows(cloze), slices)

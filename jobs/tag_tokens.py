@@ -6,7 +6,6 @@ without tokens and only the texts that triples use are worth tagging.
     spark-submit jobs/tag_tokens.py --config conf/cluster.toml
 """
 
-import math
 import sys
 
 from pyspark.sql import SparkSession
@@ -17,7 +16,7 @@ from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
 from jobs.job_support.store import Store
 from jobs.transforms.token_tags import tag_fingerprints, tag_texts, texts_to_tag
-from jobs.transforms.work_list import count_by_status, to_make, work_list
+from jobs.transforms.work_list import count_by_status, tasks_for, to_make, work_list
 from udfs.model_holder import annotator_digest
 from udfs.token_tags import make_tag_udf
 
@@ -43,7 +42,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             return clock.finish(rows_in=0)
         texts = texts_to_tag(passages, store.read("sentences"), triples)
         n_texts = texts.join(to_make(work), on="article_id", how="left_semi").count()
-        tasks = max(2, math.ceil(n_texts / (TEXTS_PER_ARTICLE_TASK * options.articles_per_task)))
+        tasks = tasks_for(n_texts, TEXTS_PER_ARTICLE_TASK * options.articles_per_task)
         with progress(spark, "tag", n_texts, unit="texts") as count_done:
             tag_udf = make_tag_udf(options.annotator, options.model, count_done=count_done)
             with store.staged(tag_texts(texts, to_make(work), tag_udf=tag_udf, tasks=tasks)) as rows:

@@ -14,34 +14,44 @@ def annotation_fingerprints(articles: DataFrame, *, stand_off_hash: str, annotat
     return articles.select("article_id", _fingerprint("content_hash", made_by).alias("fingerprint"))
 
 
-def annotate(articles: DataFrame, *, annotator: str, annotate_udf: Any, stand_off_udf: Any, tasks: int) -> DataFrame:
-    """Annotates each article: its stand-off where it has one, else by the annotator.
+def annotate_stand_off(articles: DataFrame, *, stand_off_udf: Any, tasks: int) -> DataFrame:
+    """The annotations of the articles that have stand-off; columns as ``annotate_by_model``'s."""
+    return (
+        articles.where("stand_off is not null")
+        .select("article_id", "fingerprint", "text", "paragraphs", "stand_off")
+        .repartition(tasks, "article_id")
+        .select(
+            "article_id",
+            F.lit(STAND_OFF).alias("annotator"),
+            stand_off_udf("text", "paragraphs", "stand_off").alias("made"),
+            "fingerprint",
+        )
+        .select("article_id", "annotator", "made.*", "fingerprint")
+    )
+
+
+def annotate_by_model(articles: DataFrame, *, annotator: str, annotate_udf: Any, tasks: int) -> DataFrame:
+    """The annotations of the articles without stand-off.
 
     Args:
         articles: articles columns and ``fingerprint``.
-        tasks: partitions for the annotator. Articles are dealt out by a hash of their id, so that long
-            ones don't stand together.
+        tasks: articles are dealt out to them by a hash of their id, so that long ones don't stand together.
 
     Returns:
         The annotations' columns and ``error`` (then sentences, tokens and mentions are null).
     """
-    with_stand_off = articles.where("stand_off is not null").select(
-        "article_id",
-        "fingerprint",
-        F.lit(STAND_OFF).alias("annotator"),
-        stand_off_udf("text", "paragraphs", "stand_off").alias("made"),
-    )
-    by_model = (
+    return (
         articles.where("stand_off is null")
+        .select("article_id", "fingerprint", "text", "paragraphs", "highlights")
         .repartition(tasks, "article_id")
         .select(
             "article_id",
-            "fingerprint",
             F.lit(annotator).alias("annotator"),
             annotate_udf("text", "paragraphs", "highlights").alias("made"),
+            "fingerprint",
         )
+        .select("article_id", "annotator", "made.*", "fingerprint")
     )
-    return with_stand_off.unionByName(by_model).select("article_id", "annotator", "made.*", "fingerprint")
 
 
 def annotation_rejects(annotated: DataFrame) -> DataFrame:

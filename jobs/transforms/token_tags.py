@@ -33,7 +33,7 @@ def tag_fingerprints(passages: DataFrame, triples: DataFrame, *, tagger_hash: st
 def tag_texts(texts: DataFrame, work: DataFrame, *, tag_udf: Any, tasks: int) -> DataFrame:
     """Rows of ``token_tags`` for the texts of the work list's articles."""
     return (
-        texts.join(F.broadcast(work.select("article_id", "fingerprint")), on="article_id", how="inner")
+        texts.join(work.select("article_id", "fingerprint"), on="article_id", how="inner")
         .repartition(tasks, "article_id", "start")
         .select("article_id", "unit", "start", tag_udf("text").alias("tokens"), "fingerprint")
     )

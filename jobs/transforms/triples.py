@@ -16,14 +16,19 @@ def triple_fingerprints(annotations: DataFrame, *, settings_hash: str) -> DataFr
 
 
 def make_cloze_articles(
-    articles: DataFrame, annotations: DataFrame, work: DataFrame, *, cloze_batches: Any
+    articles: DataFrame, annotations: DataFrame, work: DataFrame, *, cloze_batches: Any, tasks: int
 ) -> DataFrame:
     """One row per article of the work list: passage, sentences and queries, nested as in ``CLOZE_OUTPUT``."""
     columns = ("article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights")
     together = (
         articles.select(*columns)
-        .join(F.broadcast(work.select("article_id", "fingerprint")), on="article_id", how="inner")
-        .join(annotations.select("article_id", "sentences", "mentions"), on="article_id", how="inner")
+        .join(work.select("article_id", "fingerprint"), on="article_id", how="inner")
+        .repartition(tasks, "article_id")
+        .join(
+            annotations.select("article_id", "sentences", "mentions").repartition(tasks, "article_id"),
+            on="article_id",
+            how="inner",
+        )
     )
     return together.select(*PASSED, *CLOZE_INPUT).mapInArrow(cloze_batches, CLOZE_OUTPUT)
 

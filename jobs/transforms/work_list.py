@@ -1,7 +1,13 @@
 """The work list of a stage: the one rule that decides what is missing (ARCHITECTURE: fingerprints)."""
 
+from math import ceil
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
+# Articles for one task of a stage that runs Python rules on them: about a second's work. Said in numbers, since
+# Spark would make one task of one file, or of a join of some megabytes, and one worker would do it all.
+ARTICLES_PER_TASK = 500
 
 NEW, CHANGED, REMOVED = "new", "changed", "removed"
 
@@ -35,6 +41,11 @@ def work_list(wanted: DataFrame, done: DataFrame, *, key: str = "article_id") ->
 def count_by_status(work: DataFrame) -> dict[str, int]:
     """How many are new, changed and removed: the driver's view of a work list; an empty one: nothing to do."""
     return {r["status"]: r["count"] for r in work.groupBy("status").count().collect()}
+
+
+def tasks_for(items: int, per_task: int = ARTICLES_PER_TASK) -> int:
+    """How many tasks to deal ``items`` out to; two at least, for two cores."""
+    return max(2, ceil(items / per_task))
 
 
 def to_make(work: DataFrame) -> DataFrame:
