@@ -9,6 +9,7 @@ article as done). Only articles whose annotation or rules changed are done.
 import sys
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.progress import progress
@@ -35,7 +36,8 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "generate")
     annotations = store.read("annotations")
-    wanted = triple_fingerprints(annotations, settings_hash=stage_hash(VERSION, settings.generate))
+    articles = store.read("articles")
+    wanted = triple_fingerprints(annotations, articles, settings_hash=stage_hash(VERSION, settings.generate))
     with store.staged(work_list(wanted, store.read("passages").select("article_id", "fingerprint"))) as work:
         counts = count_by_status(work)
         if not counts:
@@ -45,7 +47,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         n = counts.get(NEW, 0) + counts.get(CHANGED, 0)
         with progress(spark, "generate", n) as count_done:
             made = make_cloze_articles(
-                store.read("articles"),
+                articles,
                 annotations,
                 to_make(work),
                 cloze_batches=make_cloze_batches(settings.generate, count_done),
@@ -53,6 +55,11 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             )
             with store.staged(made) as cloze:
                 slices = work.select("article_id")
+                if CHANGED in counts:
+                    # Their mark is withdrawn first: if this run breaks off between the tables, and the settings go
+                    # back to what they were, the old mark would call rows of this run done.
+                    changed = work.where(F.col("status") == CHANGED).select("article_id")
+                    store.replace_slices("passages", passage_rows(cloze).limit(0), changed)
                 store.replace_slices("sentences", sentence_rows(cloze), slices)
                 triples = store.replace_slices("triples", triple_rows(cloze), slices)
                 store.replace_slices("passages", passage_rows(cloze), slices)

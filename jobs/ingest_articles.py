@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from jobs.job_support.command_line import run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
-from jobs.job_support.settings import Settings
-from jobs.job_support.store import Store
+from jobs.job_support.settings import Settings, stage_hash
+from jobs.job_support.store import Store, table_hash
 from jobs.transforms.candidates import (
     accepted,
     apply_verdicts,
@@ -35,9 +35,14 @@ from jobs.transforms.sources import (
     read_inputs,
     read_url_lists,
     reading_tasks,
+    unmatched_urls,
+    with_settings,
 )
 
 log = logging.getLogger(__name__)
+
+# Part of the files' signatures: raise when the same files give other articles.
+VERSION = 1
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
@@ -51,7 +56,10 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     clock = StageClock(store, run_info, "ingest")
     roots = find_roots(spark, settings.ingest)
     known = known_inputs(store.read("inputs"), articles=store.read("articles"), rejects=store.read("rejects"))
-    with store.staged(list_inputs(spark, roots)) as listed, store.staged(new_inputs(listed, known=known)) as work:
+    urls = read_url_lists(spark, roots)
+    settings_hash = stage_hash(VERSION, settings.ingest.near_identical, table_hash(urls) if roots.url_lists else "")
+    inputs = with_settings(list_inputs(spark, roots), roots, settings_hash=settings_hash)
+    with store.staged(inputs) as listed, store.staged(new_inputs(listed, known=known)) as work:
         by_kind = {
             r["kind"]: (r["files"], r["bytes"])
             for r in work.groupBy("kind").agg(F.count("*").alias("files"), F.sum("size").alias("bytes")).collect()
@@ -60,20 +68,23 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         made = (0, 0)
         if files:
             log.info("ingest: %s new or changed files", f"{files:,}")
-            made = _read_and_write(store, settings, roots, work, reading_tasks(by_kind), files)
+            made = _read_and_write(store, settings, roots, work, reading_tasks(by_kind))
+            if roots.url_lists:
+                unmatched = unmatched_urls(urls, articles=store.read("articles")).count()
+                log.info("ingest: %s listed URLs have no article", f"{unmatched:,}")
         found = yield_by_source(listed, articles=store.read("articles"), rejects=store.read("rejects")).collect()
         check_yield(found, roots=roots)
     return clock.finish(rows_in=files, rows_out=made[0], rejects=made[1])
 
 
-def _read_and_write(
-    store: Store, settings: Settings, roots: Roots, work: DataFrame, tasks: int, files: int
-) -> tuple[int, int]:
+def _read_and_write(store: Store, settings: Settings, roots: Roots, work: DataFrame, tasks: int) -> tuple[int, int]:
     """Reads the work list into the tables; returns the rows of articles and of rejects that were written."""
-    articles = store.read("articles")
+    # Articles of files that are read again are no counterparts: what these hold now decides.
+    of_work = work.select(F.col("path").alias("source_path"))
+    articles = store.read("articles").join(of_work, on="source_path", how="left_anti")
     with (
         store.staged(read_url_lists(store.spark, roots)) as urls,
-        progress(store.spark, "ingest", files, unit="files") as count_done,
+        progress(store.spark, "ingest", work.count(), unit="files") as count_done,
         store.staged(read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)) as candidates,
         store.staged(duplicate_verdicts(candidates, articles=articles, inputs=work)) as verdicts,
     ):
@@ -103,9 +114,10 @@ def _overlap(resolved: DataFrame, articles: DataFrame, urls: DataFrame, near_ide
 
 
 def _write(store: Store, judged: DataFrame, withdrawn: DataFrame, work: DataFrame) -> tuple[int, int]:
-    articles = store.read("articles")
     paths = work.select("path")
-    of_read_files = articles.join(paths.withColumnRenamed("path", "source_path"), on="source_path", how="left_semi")
+    of_read_files = store.read("articles").join(
+        paths.withColumnRenamed("path", "source_path"), on="source_path", how="left_semi"
+    )
     new = accepted(judged)
     # Articles of files that were read again, and withdrawn ones, go unless they are in ``new``.
     touched = (

@@ -1,4 +1,4 @@
-"""Runs all stages in one session: ingest, annotate, generate, tag, export; then the funnel.
+"""Runs all stages in one session: ingest, annotate, generate, tag; the funnel; export.
 
 Each stage does what is missing and says so where nothing is. The jobs are the same that spark-submit runs
 one by one.
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -25,20 +26,19 @@ from jobs.transforms.funnel import funnel_rows, render_funnel, unaccounted
 
 log = logging.getLogger(__name__)
 
-STAGES = (ingest_articles, annotate_articles, generate_triples, tag_tokens, export_dataset)
+STAGES = (ingest_articles, annotate_articles, generate_triples, tag_tokens)
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> list[StageCounts]:
     """Runs the stages in order; writes and shows the funnel; returns the counts of each stage."""
     run_info = run_info or Run()
-    started = time.monotonic()
-    counts = []
-    for stage in STAGES:
-        counts.append(stage.run(spark, settings, run_info))
-        log.info("%s", describe_counts(counts[-1]))
     store = Store(spark, settings.paths.tables, run_info.stamp())
+    store.clean_staging()
+    started = time.monotonic()
+    counts = [_run_stage(stage, spark, settings, run_info) for stage in STAGES]
     text = _funnel(store, settings, renew=any(c.did_work for c in counts))
-    print(f"\n{text}\n")
+    print(f"\n{text}\n", flush=True)  # before the export, which fails where there are no triples: it says why
+    counts.append(_run_stage(export_dataset, spark, settings, run_info))
     seconds = time.monotonic() - started
     if any(c.did_work for c in counts):
         print(f"Done in {seconds:.0f} s.")
@@ -46,6 +46,12 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         print(f"Nothing to do: everything is up to date ({seconds:.0f} s).")
     for name, path in settings.paths.model_dump().items():
         print(f"  {name:<8} {path}")
+    return counts
+
+
+def _run_stage(stage: Any, spark: SparkSession, settings: Settings, run_info: Run) -> StageCounts:
+    counts: StageCounts = stage.run(spark, settings, run_info)
+    log.info("%s", describe_counts(counts))
     return counts
 
 

@@ -17,7 +17,14 @@ PLACEHOLDER = "@placeholder"
 BULLET_MARK = f"\n{HIGHLIGHT}\n"
 
 PASSAGE_REASONS = ("first_part_short", "few_entities", "nothing_follows")
-SENTENCE_REASONS = ("short", "question", "no_entity", "entity_without_precedent", "repeated_sentence")
+SENTENCE_REASONS = (
+    "short",
+    "question",
+    "no_entity",
+    "entity_without_precedent",
+    "repeated_sentence",
+    "literal_placeholder",
+)
 QUERY_REASONS = ("ngram_overlap",)
 
 
@@ -58,6 +65,7 @@ class JudgedSentence:
     has_no_entity: bool
     lacks_precedent: bool
     is_repeated: bool
+    holds_placeholder: bool
     keep: bool
     reason: str | None
 
@@ -88,11 +96,21 @@ class ClozeArticle:
 
 
 # Lines that real Daily Mail and CNN articles begin with. They stay in the text and are not counted.
-_BYLINE = re.compile(r"By(\s*\.)?(\s+(?P<name>([^.!?]|(?<=\b[A-Z])\.){1,80}?))?(\s+\.)?")
-_TIMESTAMP = r"\d{1,2}:\d{2}\s+[A-Z]{2,4},\s+\d{1,2}\s+\w+\s+\d{4}"
-_PUBLISHED = re.compile(rf"(\.|\||((PUBLISHED|UPDATED|Last updated at)\s*:?|{_TIMESTAMP}|[\s.|])+)", re.IGNORECASE)
-_DATELINE = re.compile(r"(?:[A-Z][^()\n]{0,60})?\((?:CNN|Reuters|AP|CNN Student News|Mail Online)\)\s*(?:--?|[–—])?\s*")
-_CLOSING_QUOTES = "\"'”’»)]} \t"
+_BYLINE = re.compile(
+    r"By(\s*\.)?(\s+(?P<name>([^.!?]|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|St|Jr))\.|(?<=\b(?:Mrs|Sir|Rev))\.){1,80}?))?(\s+\.)?"
+)
+_IN_BYLINES = frozenset("and for in of the at de la du van von der den bin al".split())
+_TIMESTAMP = r"\d{1,2}:\d{2}(\s*[AP]M)?(\s+[A-Z]{2,4})?(,|\s+on)?\s+\d{1,2}(st|nd|rd|th)?\s+[A-Z][a-z]+\s+\d{4}"
+# Each alternative starts with another character: no text makes the search try more than one way.
+_PUBLISHED = re.compile(rf"((PUBLISHED|UPDATED|Last updated at|Created)\b:?|{_TIMESTAMP}|[\s.|:])+", re.IGNORECASE)
+# "(CNN) -- ", "LONDON, England (CNN) -- ", "Kabul, Afghanistan (CNN)Three": the place is a few capitalised words;
+# without a dash it can only be CNN's, since "The Associated Press (AP) reported" is text.
+_PLACE = r"(?!The\b)(?:[^\W\d_a-z][\w.'’-]*,?\s+){1,6}"
+_AGENCY = r"\((?:CNN|Reuters|AP|CNN Student News|Mail Online)\)"
+_DATELINE = re.compile(
+    rf"(?:{_PLACE})?\(CNN\)\s*(?:--?|[–—])?\s*|{_AGENCY}\s*(?:--?|[–—])?\s*|[^\W\d_a-z][^()\n]{{0,60}}?{_AGENCY}\s*(?:--?|[–—])\s*"
+)
+_CLOSING_QUOTES = "\"'”’»› "
 
 
 def counted_tokens(paragraph: str, *, after_bare_by: bool = False) -> int:
@@ -112,8 +130,14 @@ def is_byline(paragraph: str, *, after_bare_by: bool = False) -> bool:
         return False
     match = _BYLINE.fullmatch(paragraph)
     if match:
-        return not match["name"] or match["name"][0].isupper()
+        return not match["name"] or _is_name(match["name"])
     return after_bare_by and not paragraph.endswith((".", "!", "?", ":"))
+
+
+def _is_name(text: str) -> bool:
+    """Words of a name begin with a capital or join names: "Jo Fox, Health Reporter", not "Monday the river rose"."""
+    words = text.split()
+    return words[0][0].isupper() and all(w[0].isupper() or not w[0].isalpha() or w in _IN_BYLINES for w in words)
 
 
 def is_bare_by(paragraph: str) -> bool:
@@ -143,7 +167,7 @@ def ngrams(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def is_question(sentence: str) -> bool:
-    """Ends with "?" once closing quotes and brackets are stripped."""
+    """Ends with "?" once closing quotes are stripped."""
     return sentence.rstrip(_CLOSING_QUOTES).endswith("?")
 
 
@@ -168,13 +192,12 @@ def make_cloze(
     first = [Span(*p) for p in paragraphs[:n_first]]
     clusters_of_first = {m.cluster for p in first for m in inside(named, starts, p)}
     passage_text, entities = _lay_out_passage(text, first, highlights, named, starts)
-    reason = None
-    if tokens < rules.min_first_part_tokens:
-        reason = "first_part_short"
-    elif len(clusters_of_first) < rules.min_first_part_entities:
-        reason = "few_entities"
-    elif n_first == len(paragraphs):
-        reason = "nothing_follows"
+    failed = (
+        tokens < rules.min_first_part_tokens,
+        len(clusters_of_first) < rules.min_first_part_entities,
+        n_first == len(paragraphs),
+    )
+    reason = _first_failing(PASSAGE_REASONS, failed)
     passage = Passage(
         text=passage_text,
         first_part_end=sum(p.end - p.start + 1 for p in first) - 1,
@@ -204,6 +227,10 @@ def make_cloze(
             if sentence.keep:
                 queries.extend(_queries(sentence, found, precedents, taken, rules))
     return ClozeArticle(passage, tuple(judged), tuple(queries))
+
+
+def _first_failing(reasons: Sequence[str], failed: Sequence[bool]) -> str | None:
+    return next((reason for reason, fails in zip(reasons, failed, strict=True) if fails), None)
 
 
 def _lay_out_passage(
@@ -239,9 +266,10 @@ def _judge(
         not found,
         any(m.cluster not in precedents for m in found),
         sentence in seen,
+        PLACEHOLDER in sentence,
     )
     seen.add(sentence)
-    reason = next((r for r, failed in zip(SENTENCE_REASONS, verdicts, strict=True) if failed), None)
+    reason = _first_failing(SENTENCE_REASONS, verdicts)
     return JudgedSentence(
         span.start, span.end, sentence, tokens, len(found), *verdicts, keep=reason is None, reason=reason,
     )  # fmt: skip

@@ -45,6 +45,7 @@ CLOZE_SENTENCE = _struct(
     has_no_entity=_BOOL,
     lacks_precedent=_BOOL,
     is_repeated=_BOOL,
+    holds_placeholder=_BOOL,
     keep=_BOOL,
     reason=_STRING,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
+from udfs.cloze import PASSAGE_REASONS, QUERY_REASONS, SENTENCE_REASONS
 from udfs.return_types import ANSWER, MENTION, SPAN, STAND_OFF_MENTION, TOKEN
 
 
@@ -164,7 +165,7 @@ PASSAGES = TableContract(
             _column("first_part_entities", _INT, "different clusters named in the first part"),
             _column("entities", T.ArrayType(MENTION), "candidates: outermost named mentions, spans in text"),
             _KEEP,
-            _reason("first_part_short, few_entities, nothing_follows"),
+            _reason(", ".join(PASSAGE_REASONS)),
             _column("split", _STRING, "train, dev or test of an imported data set", null=True),
             _FINGERPRINT,
         ]
@@ -191,8 +192,9 @@ SENTENCES = TableContract(
             _column("has_no_entity", _BOOL, "names no entity"),
             _column("lacks_precedent", _BOOL, "names an entity that the passage does not"),
             _column("is_repeated", _BOOL, "stands word for word earlier in the second part"),
+            _column("holds_placeholder", _BOOL, "holds the text @placeholder itself"),
             _KEEP,
-            _reason("short, question, no_entity, entity_without_precedent, repeated_sentence"),
+            _reason(", ".join(SENTENCE_REASONS)),
         ]
     ),
     key=("article_id", "start"),
@@ -218,7 +220,7 @@ TRIPLES = TableContract(
             _column("answers", T.ArrayType(ANSWER), "all precedents in the passage, spans in passages.text"),
             _column("overlaps", _BOOL, "the query shares an n-gram with first part or a bullet"),
             _KEEP,
-            _reason("ngram_overlap"),
+            _reason(", ".join(QUERY_REASONS)),
             _column("split", _STRING, "train, dev or test of an imported data set", null=True),
         ]
     ),

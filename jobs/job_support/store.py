@@ -10,9 +10,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from typing import Any
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -64,6 +66,16 @@ class Store:
         self._ensure(name)
         return self.spark.read.format("delta").load(self.path(name))
 
+    def clean_staging(self, older_than: timedelta = timedelta(days=1)) -> None:
+        """Deletes what runs that were killed left in staging: it holds texts, and nobody else would."""
+        folder = f"{self.root.rstrip('/')}/_staging"
+        system, path = _file_system(self.spark, folder)
+        limit = (datetime.now(UTC) - older_than).timestamp() * 1000
+        for status in system.listStatus(path) if system.exists(path) else ():
+            if status.getModificationTime() < limit:
+                log.info("deleting %s, left by a run that did not end", status.getPath().toString())
+                system.delete(status.getPath(), True)
+
     def version(self, name: str) -> int:
         """The table's latest version number."""
         self._ensure(name)
@@ -81,8 +93,8 @@ class Store:
         computes them anew, from the table as it then is; and a lost executor would take them along.
         """
         path = f"{self.root.rstrip('/')}/_staging/{uuid.uuid4().hex}"
-        rows.write.parquet(path)
         try:
+            rows.write.parquet(path)
             yield self.spark.read.schema(rows.schema).parquet(path)
         finally:
             _delete(self.spark, path)
@@ -109,17 +121,11 @@ class Store:
         return self._write_changes(name, self._checked(name, rows), slices)
 
     def _write_changes(self, name: str, rows: DataFrame, slices: DataFrame | None) -> Written:
-        if self.is_empty(name):
-            return self._fill(name, rows)
+        if self.is_empty(name):  # nothing to compare with; still a MERGE, since another run may fill it just now
+            return self._merge(name, rows, {_INSERT}) if not rows.isEmpty() else Written()
         with self.staged(self._difference(name, rows, slices)) as changes:
             found = {r["_change"] for r in changes.select("_change").distinct().collect()}
             return self._merge(name, changes, found) if found else Written()
-
-    def _fill(self, name: str, rows: DataFrame) -> Written:
-        """Writes the first rows. An overwrite of the empty table, not an append: two at once conflict, as MERGEs do."""
-        with self._stamped(), self._explained(CONTRACTS[name]):
-            rows.write.format("delta").mode("overwrite").save(self.path(name))
-        return Written(inserted=self.read(name).count())
 
     def _difference(self, name: str, rows: DataFrame, slices: DataFrame | None) -> DataFrame:
         """The rows to insert, update and delete, marked in ``_change``.
@@ -248,10 +254,15 @@ class Store:
 
 
 def _delete(spark: SparkSession, path: str) -> None:
+    system, hadoop_path = _file_system(spark, path)
+    system.delete(hadoop_path, True)
+
+
+def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
-    hadoop_path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(hadoop_path, True)
+    return hadoop_path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), hadoop_path
 
 
 def table_hash(table: DataFrame) -> str:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from jobs.job_support.settings import Ingest, SettingsError
+from jobs.job_support.settings import Ingest, SettingsError, stage_hash
 from udfs.sources import arrow_batches as A
 from udfs.sources.files import normal_path
 from udfs.sources.listing import Place
@@ -139,6 +139,16 @@ def list_inputs(spark: SparkSession, roots: Roots) -> DataFrame:
     return inputs.withColumn("nth", F.row_number().over(first)).where("nth = 1").select(*INPUT_COLUMNS)
 
 
+def with_settings(listed: DataFrame, roots: Roots, *, settings_hash: str) -> DataFrame:
+    """The inputs with signatures that change with what decides how they are read: settings, rules of the source.
+
+    The time of change stays in front: a later one sorts after an earlier.
+    """
+    hashes = [stage_hash(settings_hash, repr(rules)) for rules in roots.rules]
+    of_source = F.element_at(F.array(*map(F.lit, hashes)), F.col("source") + 1)
+    return listed.withColumn("signature", F.concat_ws("-", "signature", of_source))
+
+
 def known_inputs(inputs: DataFrame, *, articles: DataFrame, rejects: DataFrame) -> DataFrame:
     """(path, signature) of the inputs that were read before and need not be read again.
 
@@ -148,7 +158,12 @@ def known_inputs(inputs: DataFrame, *, articles: DataFrame, rejects: DataFrame) 
         inputs, articles, rejects: the tables.
     """
     stands_for_it = F.col("reason").isin("duplicate_article", "superseded_article") & (F.col("stage") == "ingest")
-    freed = rejects.where(stands_for_it).join(articles.select("article_id"), on="article_id", how="left_anti")
+    in_hermann = rejects.where("reason = 'also_in_hermann'").select("article_id")  # its doubles stay rejected too
+    freed = (
+        rejects.where(stands_for_it)
+        .join(articles.select("article_id"), on="article_id", how="left_anti")
+        .join(in_hermann, on="article_id", how="left_anti")
+    )
     return inputs.join(freed.select(F.col("input").alias("path")), on="path", how="left_anti").select(
         "path", "signature"
     )

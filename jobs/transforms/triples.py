@@ -9,10 +9,13 @@ from pyspark.sql import types as T
 from udfs.cloze_queries import CLOZE_INPUT, CLOZE_OUTPUT, PASSED
 
 
-def triple_fingerprints(annotations: DataFrame, *, settings_hash: str) -> DataFrame:
-    """(article_id, fingerprint) wanted of the passages."""
-    fingerprint = F.sha1(F.concat_ws("|", "fingerprint", F.lit(settings_hash)))
-    return annotations.select("article_id", fingerprint.alias("fingerprint"))
+def triple_fingerprints(annotations: DataFrame, articles: DataFrame, *, settings_hash: str) -> DataFrame:
+    """(article_id, fingerprint) wanted of the passages: of all that a passage repeats or is made from."""
+    origin = articles.select("article_id", "origin", "publisher")
+    parts = F.concat_ws("|", "fingerprint", "origin", F.coalesce("publisher", F.lit("")), F.lit(settings_hash))
+    return annotations.join(origin, on="article_id", how="inner").select(
+        "article_id", F.sha1(parts).alias("fingerprint")
+    )
 
 
 def make_cloze_articles(

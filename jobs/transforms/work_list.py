@@ -17,13 +17,15 @@ def work_list(wanted: DataFrame, done: DataFrame, *, key: str = "article_id") ->
 
     Args:
         wanted: (key, fingerprint) of the rows that the stage's inputs and settings would make; key unique.
-        done: (key, fingerprint) of the rows that are there; key unique.
+        done: (key, fingerprint) of the rows that are there. A key with two of them, as a run leaves that broke
+            off between two tables, counts as made from something else.
 
     Returns:
         (key, fingerprint, status): ``new``, ``changed`` (made from another input, setting or model) or
         ``removed`` (its input is gone; fingerprint null). Rows that are as wanted are not in it.
     """
-    there = done.select(key, F.col("fingerprint").alias("_done"))
+    several = F.count_distinct("fingerprint") > 1
+    there = done.groupBy(key).agg(F.when(several, "several").otherwise(F.first("fingerprint")).alias("_done"))
     status = (
         F.when(F.col("_done").isNull(), NEW)
         .when(F.col("fingerprint").isNull(), REMOVED)

@@ -1,9 +1,11 @@
 """Generate: passages, sentences and triples in Delta, and reruns that do only the missing work."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -11,7 +13,7 @@ from jobs import annotate_articles, generate_triples
 from jobs.job_support.command_line import JobError
 from jobs.job_support.contracts import ARTICLES
 from jobs.job_support.settings import Settings
-from jobs.job_support.store import ContractError, Store, table_hash
+from jobs.job_support.store import ContractError, Store, Written, table_hash
 from tests.builders import article_id, make_article
 from tests.spark.conftest import settings_for
 
@@ -130,3 +132,61 @@ def test_generate_leaves_imported_passages_alone(spark: SparkSession, settings: 
     with pytest.raises(JobError, match="holds 1 imported passages: keep imported and generated data sets apart"):
         generate_triples.run(spark, settings)
     assert store.read("passages").count() == 2
+
+
+def test_run_that_breaks_off_between_tables_is_made_good(
+    spark: SparkSession, settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_articles(store, BODY.format(who="[Ray|ann]"), BODY.format(who="[Lin|bo] and [Ray|ann]"))
+    run(spark, settings)
+    before = {t: table_hash(store.read(t)) for t in TABLES}
+    replace = Store.replace_slices
+
+    def fail_at_passages(self: Store, name: str, rows: DataFrame, slices: DataFrame) -> Written:
+        if name == "passages" and not rows.isEmpty():
+            raise OSError("the machine died")
+        return replace(self, name, rows, slices)
+
+    monkeypatch.setattr(Store, "replace_slices", fail_at_passages)
+    with pytest.raises(OSError, match="the machine died"):
+        run(spark, settings_for(tmp_path, *RULES, "generate.min_sentence_tokens=9"))
+    assert store.read("triples").count() == 0
+    monkeypatch.undo()
+    # The setting goes back: the rows of the broken run are not taken for done.
+    assert run(spark, settings) == (0, 2)
+    assert {t: table_hash(store.read(t)) for t in TABLES} == before
+    assert not list((Path(settings.paths.tables) / "_staging").iterdir())
+
+
+def test_one_failing_article_is_a_reject_and_many_stop_the_job(
+    spark: SparkSession, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [make_article("Ann Ray left Oslo.", 1, stand_off=False), make_article("word " * 250_000, 2, stand_off=False)]
+    store.merge("articles", spark.createDataFrame(rows, ARTICLES.schema))
+    counts = annotate_articles.run(spark, settings)
+    assert (counts.rows_out, counts.rejects) == (1, 1)
+    (reject,) = store.read("rejects").collect()
+    assert (reject.stage, reject.input, reject.reason) == ("annotate", article_id(2), "annotator_failed")
+    assert annotate_articles.run(spark, settings).rows_in == 0
+
+    monkeypatch.setattr(annotate_articles, "FEW_FAILURES", 0)
+    rows = [make_article("Bo Lin left Rome.", 3, stand_off=False), make_article("so " * 400_000, 4, stand_off=False)]
+    store.merge("articles", spark.createDataFrame(rows, ARTICLES.schema))
+    with pytest.raises(JobError, match=r"1 of 2 articles failed, more than annotate\.max_failed_share"):
+        annotate_articles.run(spark, settings)
+    # What was annotated is kept; the one that failed is tried again.
+    assert store.read("annotations").count() == 2
+    monkeypatch.undo()
+    counts = annotate_articles.run(spark, settings)
+    assert (counts.rows_in, counts.rejects) == (1, 1)
+
+
+def test_staging_of_killed_runs_is_deleted_after_a_day(store: Store) -> None:
+    left = Path(store.path("_staging")) / "left"
+    left.mkdir(parents=True)
+    store.clean_staging()
+    assert left.exists()
+    yesterday = time.time() - 90_000
+    os.utime(left, (yesterday, yesterday))
+    store.clean_staging()
+    assert not left.exists()

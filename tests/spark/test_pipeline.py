@@ -87,16 +87,24 @@ def test_pipeline_does_only_the_missing_work(
         corpus / ("cnn" if first[2].publisher == "CNN" else "dailymail") / "stories" / f"{first[2].article_id}.story"
     )
     last_sentence = "Nobody at the harbour could say afterwards who had paid for the lanterns."
+    others = f"article_id != '{first[2].article_id}'"
+    before = {name: table_hash(store.read(name).where(others)) for name in DOWNSTREAM}
     edited.write_text(first[2].text.replace("\n\n@highlight", f"\n\n{last_sentence}\n\n@highlight", 1))
     touch_later(edited)
     counts = run_pipeline.run(spark, settings)
     assert {k: work_of(counts).get(k) for k in ("ingest", "annotate", "generate")} == {
         "ingest": 1, "annotate": 1, "generate": 1,
     }  # fmt: skip
-    others = f"article_id != '{first[2].article_id}'"
+    assert {name: table_hash(store.read(name).where(others)) for name in DOWNSTREAM} == before
     sentences = store.read("sentences")
     assert [s.article_id for s in sentences.where(f"text = '{last_sentence}'").collect()] == [first[2].article_id]
-    assert sentences.where(others).count() > 0
+
+    # A source's publisher is a setting of ingest: it reaches the passages without new annotation.
+    named = f'ingest.sources=[{{path="{corpus}", publisher="The Wire"}}]'
+    counts = run_pipeline.run(spark, settings_for(tmp_path, named))
+    assert {k: v for k, v in work_of(counts).items() if k not in ("export", "tag")} == {"ingest": 8, "generate": 6}
+    assert {p.publisher for p in store.read("passages").collect()} == {"The Wire"}
+    run_pipeline.run(spark, settings)
 
     # A setting of generate redoes generate and what follows from it, nothing before.
     counts = run_pipeline.run(spark, settings_for(tmp_path, source, "generate.min_sentence_tokens=14"))
@@ -179,3 +187,40 @@ def test_source_that_gives_no_article_is_an_error(spark: SparkSession, tmp_path:
     shutil.rmtree(tmp_path / "good")
     with pytest.raises(SettingsError, match=r"ingest.sources\[0\].path: no such file or folder"):
         ingest_articles.run(spark, settings)
+
+
+def test_articles_of_two_sources_with_one_name_are_two(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        (tmp_path / name / "stories").mkdir(parents=True)
+        (tmp_path / name / "stories" / "1.story").write_text(f"Ann Ray of {name} won.")
+        (tmp_path / name / "a.jsonl").write_text(json.dumps({"id": "1", "article": f"Bo of {name} lost."}))
+    sources = ", ".join(f'{{path="{tmp_path / name}"}}' for name in ("x", "y"))
+    settings = settings_for(tmp_path, f"ingest.sources=[{sources}]")
+    ingest_articles.run(spark, settings)
+    store = Store(spark, settings.paths.tables)
+    assert store.read("articles").count() == 4
+    assert store.is_empty("rejects")
+
+
+def test_broken_line_and_new_twin_in_one_run_are_no_double(spark: SparkSession, tmp_path: Path) -> None:
+    hermann = bundled(True, 0, 1)
+    body = hermann[0].text.partition("\n\n@highlight")[0]
+    lines = [json.dumps({"id": "1", "article": "Bo Lin lost."}), json.dumps({"id": "2", "article": body})]
+    crawled = tmp_path / "crawled.jsonl"
+    crawled.write_text("\n".join(lines))
+    (tmp_path / "hermann").mkdir()
+    lay_out(bundled(True, 1, 1), tmp_path / "hermann")
+    sources = f'ingest.sources=[{{path="{crawled}", origin="crawled"}}, {{path="{tmp_path / "hermann"}"}}]'
+    settings = settings_for(tmp_path, sources)
+    ingest_articles.run(spark, settings)
+    crawled.write_text(f"{lines[0]}\n{lines[1][:50]}")
+    touch_later(crawled)
+    lay_out(hermann, tmp_path / "hermann")
+    ingest_articles.run(spark, settings)
+    store = Store(spark, settings.paths.tables)
+    assert [(r.item, r.reason) for r in store.read("rejects").collect()] == [("2", "malformed_record")]
+    assert {(r["origin"], r["count"]) for r in store.read("articles").groupBy("origin").count().collect()} == {
+        ("hermann", 2),
+        ("crawled", 1),
+    }
+    assert ingest_articles.run(spark, settings).rows_in == 0

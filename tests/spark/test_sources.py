@@ -108,7 +108,7 @@ def test_every_layout_is_read_in_one_run(read: Reader, tmp_path: Path) -> None:
         "meta.jsonl": ("not_articles", None, None, None),
     }
     ids = {r.source_item or Path(r.source_path).name: r.article_id for r in found.rows()}
-    assert ids["plain.story"] == sha1(b"flat/plain.story").hexdigest()
+    assert ids["plain.story"] == sha1(f"{tmp_path.name}/flat/plain.story".encode()).hexdigest()
     assert ids["1"] == hexes(5)
     for row in found.rows():
         if row.stand_off:

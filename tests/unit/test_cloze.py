@@ -1,6 +1,7 @@
 """Section 3.2: passages, verdicts, queries."""
 
 import json
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import marked
+from tests.corpus.lay_out import source_articles
 from udfs.annotators.stand_off import read_stand_off
 from udfs.cloze import (
     PLACEHOLDER,
@@ -63,12 +65,27 @@ class TestFirstPart:
             ("(CNN)Ann Ray left.", 3),
             ("Ann Ray told CNN (CNN is a channel) that she left.", 11),
             ("By J.T. Marsh", 0),
+            ("By Dr. Jo Fox", 0),
+            ("By Jo Fox, Health Reporter for the Mail", 0),
+            ("By Monday the river Tame had risen two metres", 9),
+            ("PUBLISHED: 16:25, 6 May 2014 | UPDATED: 07:48, 7 May 2014", 0),
+            ("Last updated at 11:14 PM on 31st January 2012", 0),
+            ("Tokyo (CNN) Ann Ray left.", 3),
+            ("Kabul, Afghanistan (CNN)Three people left.", 3),
+            ("The Associated Press (AP) reported on Tuesday that it was so.", 11),
+            ("Lisbon (Reuters) - Ann Ray left.", 3),
             ("By . Łukasz Żak .", 0),
             ("Published in 1990, the book sold well.", 7),
         ],
     )
     def test_counted_tokens_leave_out_bylines_and_datelines_only(self, paragraph: str, tokens: int) -> None:
         assert counted_tokens(paragraph) == tokens
+
+    def test_hostile_furniture_is_judged_at_once(self) -> None:
+        start = time.perf_counter()
+        for text in ("UPDATED  " * 300 + "x", "By " + "A. " * 300 + "x", ". | " * 400 + "x", "A " * 300 + "(CNN)"):
+            counted_tokens(text)
+        assert time.perf_counter() - start < 1
 
     def test_split_counts_name_after_bare_by_as_byline(self) -> None:
         text = "By\n\nJo Fox\n\nPUBLISHED:\n\n15:26 EST, 27 June 2012\n\nAnn Ray met Bo Lin in Oslo.\n\nMore."
@@ -161,11 +178,16 @@ class TestSentences:
             "Later Ray called for help."
         ]
 
-    @pytest.mark.parametrize("sentence", ["Who?", "“Who?”", "'Who?' ", "(Who?)", '"Is it?"”'])
+    def test_sentence_with_a_literal_placeholder_gives_no_query(self) -> None:
+        article = cloze(f"{FIRST}\n\nLater [Ray|ann] wrote @placeholder on it.")
+        assert reasons(article) == ["literal_placeholder"]
+        assert article.queries == ()
+
+    @pytest.mark.parametrize("sentence", ["Who?", "“Who?”", "'Who?' ", '"Is it?"”'])
     def test_question_ends_with_mark_before_closing_quotes(self, sentence: str) -> None:
         assert is_question(sentence)
 
-    @pytest.mark.parametrize("sentence", ["“Who?” she asked.", "No.", "Who? Me."])
+    @pytest.mark.parametrize("sentence", ["“Who?” she asked.", "No.", "Who? Me.", "It was for (why?)"])
     def test_question_inside_is_none(self, sentence: str) -> None:
         assert not is_question(sentence)
 
@@ -203,6 +225,14 @@ class TestQueries:
     def test_names_with_markup_signs_stay_literal(self) -> None:
         article = cloze(f"{FIRST}\n\nYesterday \\[sic\\] it was [Ray|ann] again.")
         assert article.queries[0].query == f"Yesterday [sic] it was {PLACEHOLDER} again."
+
+
+def test_every_bundled_article_counts_nothing_of_its_furniture() -> None:
+    for article in source_articles():
+        for start, end in parse_story(article.text).paragraphs[:3]:
+            paragraph = article.text[start:end]
+            if paragraph.startswith(("PUBLISHED", "UPDATED")) or (paragraph.startswith("By ") and len(paragraph) < 60):
+                assert counted_tokens(paragraph) == 0, f"{article.path.stem}: {paragraph}"
 
 
 @given(st.text(alphabet="ab \n", max_size=40), st.integers(1, 4))

@@ -108,7 +108,7 @@ def test_truncated_jsonl_gz_keeps_the_lines_before_the_break(tmp_path: Path) -> 
     ],
 )
 def test_record_becomes_a_story(article: Any, highlights: Any, story: bytes) -> None:
-    assert to_record("1", {"id": ID, "article": article, "highlights": highlights}).story == story
+    assert to_record("1", {"id": ID, "article": article, "highlights": highlights}, "a.jsonl").story == story
 
 
 def test_parquet_gives_the_records_of_all_row_groups(tmp_path: Path) -> None:
@@ -123,7 +123,9 @@ def test_parquet_gives_the_records_of_all_row_groups(tmp_path: Path) -> None:
 
 def test_parquet_with_whole_numbers_as_ids(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [17], "article": ["Ann won."]}), tmp_path / "a.parquet")
-    assert [r.article_id for r in read_parquet(str(tmp_path / "a.parquet"))] == [sha1(b"17").hexdigest()]
+    assert [r.article_id for r in read_parquet(str(tmp_path / "a.parquet"))] == [
+        sha1(f"{tmp_path.name}/a.parquet#17".encode()).hexdigest()
+    ]
 
 
 def test_parquet_of_other_things_and_broken_parquet(tmp_path: Path) -> None:
@@ -132,3 +134,9 @@ def test_parquet_of_other_things_and_broken_parquet(tmp_path: Path) -> None:
     write(tmp_path, {"c.parquet": PAGE})
     found = [[(r.item, r.reject_reason) for r in read_parquet(str(tmp_path / f"{n}.parquet"))] for n in "abc"]
     assert found == [[("", "not_articles")], [("", "empty")], [("", "unreadable_file")]]
+
+
+def test_article_in_one_line_is_split_at_sentences() -> None:
+    sentences = [f"Ann Ray said on day {n} that the harbour of Oslo was closed." for n in range(12)]
+    record = to_record("1", {"id": ID, "article": " ".join(sentences), "highlights": "A bullet"}, "train.jsonl")
+    assert record.story == "\n\n".join([*sentences, "@highlight", "A bullet"]).encode()

@@ -128,9 +128,10 @@ def test_file_system_of_a_uri_opens_the_path_within_it(tmp_path: Path) -> None:
 
 
 def test_story_id_is_its_stem_or_the_sha1_of_its_path() -> None:
-    assert story_id(f"cnn/stories/{ID}.story") == story_id(f"{ID.upper()}.story") == ID
-    assert story_id("cnn/stories/aa.story") == sha1(b"cnn/stories/aa.story").hexdigest()
-    assert story_id(f"{ID}0.story") == sha1(f"{ID}0.story".encode()).hexdigest()
+    assert story_id("/a", f"cnn/stories/{ID}.story") == story_id("/b", f"{ID.upper()}.story") == ID
+    assert story_id("/news/a", "cnn/stories/aa.story") == sha1(b"a/cnn/stories/aa.story").hexdigest()
+    assert story_id("a", f"{ID}0.story") == sha1(f"a/{ID}0.story".encode()).hexdigest()
+    assert story_id("/news/x", "stories/1.story") != story_id("/news/y", "stories/1.story")
 
 
 @pytest.mark.parametrize(
@@ -140,14 +141,14 @@ def test_story_id_is_its_stem_or_the_sha1_of_its_path() -> None:
         (ID.upper(), None, ID),
         (None, WAYBACK, ID),
         ("17", WAYBACK, ID),
-        ("17", None, sha1(b"17").hexdigest()),
-        (" 17 ", "  ", sha1(b"17").hexdigest()),
+        ("17", None, sha1(b"cnn/train.jsonl#17").hexdigest()),
+        (" 17 ", "  ", sha1(b"cnn/train.jsonl#17").hexdigest()),
         (None, None, None),
         ("", " ", None),
     ],
 )
 def test_record_id(identifier: str | None, url: str | None, expected: str | None) -> None:
-    assert record_id(identifier, url) == expected
+    assert record_id(identifier, url, "/news/cnn/train.jsonl") == expected
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def list_files(batches: Batches, places: Sequence[tuple[int, Place]]) -> Batches
         for number in _ids(batches):
             source, place = places[number]
             for f in files_of(place):
-                article_id = story_id(f.relative) if f.role == "story" else None
+                article_id = story_id(place.root, f.relative) if f.role == "story" else None
                 yield source, f.role, f.unit, article_id, place.root, f.relative, f.size, f.modified_ns
 
     return _in_batches(rows(), FILE_SCHEMA, max_rows=10_000)
@@ -147,7 +147,7 @@ def _members(row: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             for m in members_of(stream):
                 number += 1
                 relative = f"{row['relative']}/{m.name}"
-                article_id = story_id(relative) if m.role == "story" else None
+                article_id = story_id(path[: -len(row["relative"]) - 1], relative) if m.role == "story" else None
                 ids = source, path, signature, relative, m.unit, article_id
                 yield *ids, m.role, number, m.name, m.content, None, None
         return

@@ -14,21 +14,28 @@ _PUBLISHER_IN_PATH = re.compile(r"(?<![a-z])(cnn|daily[ _-]?mail)(?![a-z])", re.
 _PUBLISHER_OF_HOST = {"cnn.com": "CNN", "dailymail.co.uk": "Daily Mail", "dailymail.com": "Daily Mail"}
 
 
-def story_id(relative: str) -> str:
-    """Id of a ``.story``: its stem where that is a SHA-1, else the SHA-1 of its path within the source."""
+def story_id(root: str, relative: str) -> str:
+    """Id of a ``.story``: its stem where that is a SHA-1, else the SHA-1 of its path from the source's folder on.
+
+    The folder's name is part of it: two sources may both hold ``stories/1.story``.
+    """
     stem = PurePosixPath(relative).stem
     if _SHA1.fullmatch(stem):
         return stem.lower()
-    return sha1(relative.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha1(f"{PurePosixPath(root).name}/{relative}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_id(identifier: str | None, url: str | None) -> str | None:
-    """Id of a record: its own where that is a SHA-1, else the SHA-1 of its URL, else of its id; None without both."""
+def record_id(identifier: str | None, url: str | None, path: str) -> str | None:
+    """Id of a record: its own where that is a SHA-1, else the SHA-1 of its URL; None without id and URL.
+
+    Where it has an id alone, the SHA-1 of folder, file and id: two files may both number from 1.
+    """
     identifier = (identifier or "").strip()
     if _SHA1.fullmatch(identifier):
         return identifier.lower()
-    name = (url or "").strip() or identifier
-    return article_id_of_url(name) if name else None
+    if url and url.strip():
+        return article_id_of_url(url.strip())
+    return article_id_of_url(f"{'/'.join(path.split('/')[-2:])}#{identifier}") if identifier else None
 
 
 def publisher_of(rules: SourceRules, relative: str, url: str | None) -> str | None:

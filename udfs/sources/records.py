@@ -16,8 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from udfs.sentence_split import split_sentences
 from udfs.sources.files import Gunzipped, open_random, open_stream
 from udfs.sources.identity import record_id
+from udfs.spans import Span
 from udfs.story_text import build_story
 
 COLUMNS = ("id", "url", "article", "highlights")
@@ -25,6 +27,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 # Records looked at before a file counts as not holding articles.
 _LOOK_AHEAD = 100
 _ROWS_AT_ONCE = 256
+# White space tokens from which an article in one line counts as having lost its paragraphs.
+LONG_PARAGRAPH = 100
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 
 
@@ -50,7 +54,7 @@ def read_jsonl(path: str) -> Iterator[Record]:
             stream: Any = Gunzipped(raw) if path.lower().endswith(".gz") else raw
             for number, line in _lines(io.BufferedReader(stream, 1024 * 1024)):
                 lines += 1
-                record, has_columns = _of_line(str(number), line)
+                record, has_columns = _of_line(str(number), line, path)
                 if not is_articles:
                     seen.append(record)
                     is_articles = bool(has_columns)
@@ -86,7 +90,7 @@ def _lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _of_line(item: str, line: bytes) -> tuple[Record, bool | None]:
+def _of_line(item: str, line: bytes, path: str) -> tuple[Record, bool | None]:
     """The record, and whether it has an article's columns; None where the line is no JSON object at all."""
     try:
         values = json.loads(line)
@@ -96,7 +100,7 @@ def _of_line(item: str, line: bytes) -> tuple[Record, bool | None]:
         return _malformed(item, f"a {type(values).__name__}, not an object"), None
     if "article" not in values and "highlights" not in values:
         return _malformed(item, f"neither article nor highlights among its keys {sorted(values)[:8]}"), False
-    return to_record(item, values), True
+    return to_record(item, values, path), True
 
 
 def read_parquet(path: str) -> Iterator[Record]:
@@ -113,7 +117,7 @@ def read_parquet(path: str) -> Iterator[Record]:
             for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=names):
                 for values in batch.to_pylist():
                     row += 1
-                    yield to_record(str(row), values)
+                    yield to_record(str(row), values, path)
     except (OSError, pa.ArrowException) as error:
         yield Record("", reject_reason="unreadable_file", reject_detail=f"{error}, after {row} rows")
         return
@@ -121,7 +125,7 @@ def read_parquet(path: str) -> Iterator[Record]:
         yield Record("", reject_reason="empty", reject_detail="no record")
 
 
-def to_record(item: str, values: dict[str, Any]) -> Record:
+def to_record(item: str, values: dict[str, Any], path: str) -> Record:
     """A record of a file's values; one with a wrong type or without id and URL carries its reason."""
     url = values.get("url")
     if url is not None and not isinstance(url, str):
@@ -129,7 +133,7 @@ def to_record(item: str, values: dict[str, Any]) -> Record:
     identifier = values.get("id")
     if isinstance(identifier, (dict, list, float, bool)):
         return _malformed(item, f"id is a {type(identifier).__name__}, not a string")
-    article_id = record_id(None if identifier is None else str(identifier), url)
+    article_id = record_id(None if identifier is None else str(identifier), url, path)
     if article_id is None:
         return Record(item, reject_reason="no_identity", reject_detail="id and url are null or blank")
     try:
@@ -146,12 +150,17 @@ def _malformed(item: str, detail: str, article_id: str | None = None) -> Record:
 
 
 def _paragraphs(article: Any) -> list[str]:
+    """Paragraphs at blank lines, else at line breaks. CNN/DailyMail is often shared with each article in one
+    line: then every sentence is a paragraph, so that there are a first and a second part."""
     if isinstance(article, str):
         text = article.replace("\r\n", "\n")
         if _BLANK_LINE.search(text):
             return [p.strip() for p in _BLANK_LINE.split(text) if p.strip()]
         article = text
-    return _lines_of("article", article)
+    lines = _lines_of("article", article)
+    if len(lines) == 1 and len(lines[0].split()) > LONG_PARAGRAPH:
+        return [lines[0][start:end] for start, end in split_sentences(lines[0], [Span(0, len(lines[0]))])]
+    return lines
 
 
 def _lines_of(column: str, value: Any) -> list[str]:
