@@ -149,7 +149,7 @@ def test_run_that_breaks_off_between_tables_is_made_good(
 
     monkeypatch.setattr(Store, "replace_slices", fail_at_passages)
     with pytest.raises(OSError, match="the machine died"):
-        run(spark, settings_for(tmp_path, *RULES, "generate.min_sentence_tokens=9"))
+        run(spark, settings_for(tmp_path, *RULES, "generate.min_sentence_tokens=12"))
     assert store.read("triples").count() == 0
     monkeypatch.undo()
     # The setting goes back: the rows of the broken run are not taken for done.
