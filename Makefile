@@ -26,7 +26,8 @@ lint: set-up-test  ## ruff and mypy
 bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000
 	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000)
 
-notebook: set-up-test  ## open the notebooks on the demo's tables (needs: pip install jupyterlab)
+notebook: set-up-test  ## open the notebooks on the demo's tables
+	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
 
 tables-doc: set-up-demo  ## the tables with all their columns, from the contracts

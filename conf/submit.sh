@@ -35,7 +35,8 @@ while [ $# -gt 0 ] && [ -z "$job" ]; do
         *) options+=("$1"); shift ;;
     esac
 done
-[ -n "$job" ] || fail "name a job, as jobs/ingest_articles.py; options of spark-submit stand before it"
+[ -n "$job" ] || fail "no job of this checkout among the arguments; name one of: $(cd "$root" && ls jobs/*_*.py | tr '\n' ' ')
+        options of spark-submit stand before it, the job's own arguments after it"
 while [ $# -gt 0 ]; do
     case $1 in
         --config=*) arguments+=("--config=$(resolve "${1#--config=}")") ;;

@@ -39,6 +39,8 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "annotate")
     articles = store.read("articles")
+    if articles.isEmpty() and store.is_empty("annotations"):
+        raise JobError(f"no articles in {store.path('articles')}: run ingest_articles first, or check paths.tables")
     with store.staged(_work(store, settings)) as work:
         counts = count_by_status(work)
         if not counts:

@@ -10,6 +10,7 @@ nothing; records that a later file lacks stay.
 
 import argparse
 import sys
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -34,6 +35,8 @@ def run(
     spark: SparkSession, settings: Settings, *, path: str, split: str, name: str, run_info: Run | None = None
 ) -> StageCounts:
     """Imports one file on the driver's disk, a chunk of records at a time; returns the counts of passages."""
+    if not Path(path).is_file():
+        raise JobError(f"--input {path}: no such file")
     run_info = run_info or Run()
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "import")

@@ -67,7 +67,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         files = sum(n for n, _ in by_kind.values())
         made = (0, 0)
         if files:
-            log.info("ingest: %s new or changed files", f"{files:,}")
+            log.info("ingest: new or changed files: %s", f"{files:,}")
             made = _read_and_write(store, settings, roots, work, reading_tasks(by_kind))
             if roots.url_lists:
                 unmatched = unmatched_urls(urls, articles=store.read("articles")).count()

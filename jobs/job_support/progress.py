@@ -74,5 +74,5 @@ class _Display:
             if self._terminal:
                 sys.stderr.write(f"\r\x1b[K{self._stage}: {self._text()}")
                 sys.stderr.flush()
-            else:
+            elif self._value() < self._total:  # what follows, writing, has no progress of its own
                 log.info("%s: %s", self._stage, self._text())

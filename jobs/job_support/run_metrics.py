@@ -1,21 +1,29 @@
 """Who ran what and when: the stamp in every commit, and a row of run_metrics per stage that did work."""
 
 import importlib.metadata
+import subprocess
 import time
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from jobs.job_support.contracts import RUN_METRICS
 from jobs.job_support.store import Store
 
 
 def code_version() -> str:
-    """The version of this package: from the installed wheel, or from the checkout."""
+    """The version of the wheel that runs, or of a checkout its commit ("checkout" without git)."""
     try:
         return importlib.metadata.version("record-spark")
     except importlib.metadata.PackageNotFoundError:
+        pass  # not installed: the code of a checkout, which the commit names
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
         return "checkout"
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return f"checkout {said.stdout.strip()}" if said.returncode == 0 else "checkout"
 
 
 @dataclass

@@ -128,10 +128,14 @@ def check_yield(rows: Sequence[Any], *, roots: Roots) -> None:
     counts = {r.source: r for r in rows}
     for number, key in enumerate(roots.keys):
         count = counts.get(number)
-        where = f"{key} ({roots.rules[number].name})"
+        where = f"{key} ({_path_of(roots, number)})"
         if count is None:
-            raise SettingsError(
-                f"{where} holds no .story, archive, .jsonl or .parquet file that no earlier source holds"
-            )
+            elsewhere = ", or an earlier source holds them all" if number else ""
+            raise SettingsError(f"{where}: no .story, archive, .jsonl or .parquet file there{elsewhere}")
         if not count.useful:
             raise SettingsError(f"{where}: none of {count.inputs} inputs gave an article; table rejects says why")
+
+
+def _path_of(roots: Roots, source: int) -> str:
+    place = next(place for number, place in roots.places if number == source)
+    return f"{place.root}/{place.relative}" if place.is_file else place.root

@@ -90,8 +90,11 @@ def test_submit_passes_options_and_arguments_on_as_they_are(processes: CleanProc
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--master", "local[1]"], "name a job"),
-        (["jobs/generate.py"], "name a job"),
+        (
+            ["--master", "local[1]"],
+            "no job of this checkout among the arguments; name one of: jobs/annotate_articles.py",
+        ),
+        (["jobs/generate.py"], "no job of this checkout among the arguments; name one of: jobs/annotate_articles.py"),
         (["--master", "local[1]", "--jars"], "--jars needs a value"),
     ],
 )
