@@ -57,8 +57,13 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     roots = find_roots(spark, settings.ingest)
     known = known_inputs(store.read("inputs"), articles=store.read("articles"), rejects=store.read("rejects"))
     urls = read_url_lists(spark, roots)
-    settings_hash = stage_hash(VERSION, settings.ingest.near_identical, table_hash(urls) if roots.url_lists else "")
-    inputs = with_settings(list_inputs(spark, roots), roots, settings_hash=settings_hash)
+    inputs = with_settings(
+        list_inputs(spark, roots),
+        urls,
+        roots,
+        settings_hash=stage_hash(VERSION, settings.ingest.near_identical),
+        urls_hash=table_hash(urls) if roots.url_lists else "",
+    )
     with store.staged(inputs) as listed, store.staged(new_inputs(listed, known=known)) as work:
         by_kind = {
             r["kind"]: (r["files"], r["bytes"])

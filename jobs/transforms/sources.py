@@ -139,14 +139,20 @@ def list_inputs(spark: SparkSession, roots: Roots) -> DataFrame:
     return inputs.withColumn("nth", F.row_number().over(first)).where("nth = 1").select(*INPUT_COLUMNS)
 
 
-def with_settings(listed: DataFrame, roots: Roots, *, settings_hash: str) -> DataFrame:
-    """The inputs with signatures that change with what decides how they are read: settings, rules of the source.
+def with_settings(listed: DataFrame, urls: DataFrame, roots: Roots, *, settings_hash: str, urls_hash: str) -> DataFrame:
+    """The inputs with signatures that change with what decides how they are read: settings, rules of the source,
+    and the lists of URLs. Of a story its own line counts; of an archive or record file, which may hold any, all do.
 
     The time of change stays in front: a later one sorts after an earlier.
     """
     hashes = [stage_hash(settings_hash, repr(rules)) for rules in roots.rules]
     of_source = F.element_at(F.array(*map(F.lit, hashes)), F.col("source") + 1)
-    return listed.withColumn("signature", F.concat_ws("-", "signature", of_source))
+    own_line = F.sha1(F.concat_ws("|", "listed_url", F.col("in_hermann_list").cast("string")))
+    lines = urls.select("article_id", own_line.alias("line")) if roots.url_lists else None
+    of_lists = F.when(F.col("kind") == "story", F.coalesce("line", F.lit(""))).otherwise(urls_hash)
+    known = listed.withColumn("line", F.lit("")) if lines is None else listed.join(lines, on="article_id", how="left")
+    signature = F.concat_ws("-", "signature", F.sha1(F.concat_ws("|", of_source, of_lists)))
+    return known.withColumn("signature", signature).select(*INPUT_COLUMNS)
 
 
 def known_inputs(inputs: DataFrame, *, articles: DataFrame, rejects: DataFrame) -> DataFrame:
