@@ -35,7 +35,7 @@ while [ $# -gt 0 ] && [ -z "$job" ]; do
         *) options+=("$1"); shift ;;
     esac
 done
-[ -n "$job" ] || fail "no job of this checkout among the arguments; name one of: $(cd "$root" && ls jobs/*_*.py | tr '\n' ' ')
+[ -n "$job" ] || fail "no job of this checkout among the arguments; name one of: $(cd "$root" && ls jobs/[a-z]*_*.py | tr '\n' ' ')
         options of spark-submit stand before it, the job's own arguments after it"
 while [ $# -gt 0 ]; do
     case $1 in
