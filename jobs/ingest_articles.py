@@ -56,39 +56,40 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     clock = StageClock(store, run_info, "ingest")
     roots = find_roots(spark, settings.ingest)
     known = known_inputs(store.read("inputs"), articles=store.read("articles"), rejects=store.read("rejects"))
-    urls = read_url_lists(spark, roots)
-    inputs = with_settings(
-        list_inputs(spark, roots),
-        urls,
-        roots,
-        settings_hash=stage_hash(VERSION, settings.ingest.near_identical),
-        urls_hash=table_hash(urls) if roots.url_lists else "",
-    )
-    with store.staged(inputs) as listed, store.staged(new_inputs(listed, known=known)) as work:
-        by_kind = {
-            r["kind"]: (r["files"], r["bytes"])
-            for r in work.groupBy("kind").agg(F.count("*").alias("files"), F.sum("size").alias("bytes")).collect()
-        }
-        files = sum(n for n, _ in by_kind.values())
-        made = (0, 0)
-        if files:
-            log.info("ingest: new or changed files: %s", f"{files:,}")
-            made = _read_and_write(store, settings, roots, work, reading_tasks(by_kind))
-            if roots.url_lists:
-                unmatched = unmatched_urls(urls, articles=store.read("articles")).count()
-                log.info("ingest: %s listed URLs have no article", f"{unmatched:,}")
-        found = yield_by_source(listed, articles=store.read("articles"), rejects=store.read("rejects")).collect()
-        check_yield(found, roots=roots)
+    with store.staged(read_url_lists(spark, roots)) as urls:
+        inputs = with_settings(
+            list_inputs(spark, roots),
+            urls,
+            roots,
+            settings_hash=stage_hash(VERSION, settings.ingest.near_identical),
+            urls_hash=table_hash(urls) if roots.url_lists else "",
+        )
+        with store.staged(inputs) as listed, store.staged(new_inputs(listed, known=known)) as work:
+            by_kind = {
+                r["kind"]: (r["files"], r["bytes"])
+                for r in work.groupBy("kind").agg(F.count("*").alias("files"), F.sum("size").alias("bytes")).collect()
+            }
+            files = sum(n for n, _ in by_kind.values())
+            made = (0, 0)
+            if files:
+                log.info("ingest: new or changed files: %s", f"{files:,}")
+                made = _read_and_write(store, settings, roots, urls, work, reading_tasks(by_kind))
+                if roots.url_lists:
+                    unmatched = unmatched_urls(urls, articles=store.read("articles")).count()
+                    log.info("ingest: %s listed URLs have no article", f"{unmatched:,}")
+            found = yield_by_source(listed, articles=store.read("articles"), rejects=store.read("rejects")).collect()
+            check_yield(found, roots=roots)
     return clock.finish(rows_in=files, rows_out=made[0], rejects=made[1])
 
 
-def _read_and_write(store: Store, settings: Settings, roots: Roots, work: DataFrame, tasks: int) -> tuple[int, int]:
+def _read_and_write(
+    store: Store, settings: Settings, roots: Roots, urls: DataFrame, work: DataFrame, tasks: int
+) -> tuple[int, int]:
     """Reads the work list into the tables; returns the rows of articles and of rejects that were written."""
     # Articles of files that are read again are no counterparts: what these hold now decides.
     of_work = work.select(F.col("path").alias("source_path"))
     articles = store.read("articles").join(of_work, on="source_path", how="left_anti")
     with (
-        store.staged(read_url_lists(store.spark, roots)) as urls,
         progress(store.spark, "ingest", work.count(), unit="files") as count_done,
         store.staged(read_inputs(work, roots=roots, urls=urls, tasks=tasks, count_done=count_done)) as candidates,
         store.staged(duplicate_verdicts(candidates, articles=articles, inputs=work)) as verdicts,

@@ -12,11 +12,6 @@ from typing import NamedTuple, Protocol
 from udfs.annotators.base import Annotator, Token
 from udfs.annotators.spacy_annotator import SpacyAnnotator, pipeline_digest
 
-
-class UnknownAnnotator(ValueError):
-    """A name that stands for no annotator; the message lists the known ones."""
-
-
 LOGGER = logging.getLogger(__name__)
 
 load_counts: Counter[tuple[str, str, str]] = Counter()
@@ -72,5 +67,5 @@ def _annotator_on(device: str) -> Callable[[str, str], TaggingAnnotator]:
 
 def _entry(name: str) -> AnnotatorEntry:
     if name not in ANNOTATORS:
-        raise UnknownAnnotator(f"no annotator {name!r}; known: {', '.join(sorted(ANNOTATORS))}")
+        raise ValueError(f"no annotator {name!r}; known: {', '.join(sorted(ANNOTATORS))}")
     return ANNOTATORS[name]
