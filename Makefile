@@ -11,7 +11,7 @@ OUT ?= build/demo
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-demo: set-up-demo  ## articles to triples on the bundled corpus; or CORPUS=<folder> OUT=<folder>
+demo: set-up-demo  ## articles to hard triples on the bundled corpus; or CORPUS=<folder> OUT=<folder>
 	@if [ "$(CORPUS)" = build/corpus ]; then $(PYTHON) -m tests.corpus.lay_out build/corpus; fi
 	@$(PYTHON) jobs/run_pipeline.py --config conf/local.toml --out "$(OUT)" --corpus "$(CORPUS)"
 
@@ -34,10 +34,10 @@ tables-doc: set-up-demo  ## the tables with all their columns, from the contract
 	@$(PYTHON) -m jobs.job_support.contracts
 
 set-up-demo:
-	@conf/set_up.sh english,submit
+	@conf/set_up.sh english,submit,train
 
 set-up-test:
-	@conf/set_up.sh english,submit,notebooks,dev
+	@conf/set_up.sh english,submit,train,notebooks,dev
 
 constraints: set-up-test  ## write conf/constraints.txt from what is installed
 	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@') > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
