@@ -10,9 +10,10 @@ are done.
 import sys
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from jobs.job_support.annotator import digest_of_annotator
 from jobs.job_support.command_line import JobError, run_job
+from jobs.job_support.failures import with_failed, write_failures
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
@@ -21,16 +22,14 @@ from jobs.transforms.annotations import (
     annotate_by_model,
     annotate_stand_off,
     annotation_fingerprints,
-    annotation_rejects,
+    annotation_rows,
 )
-from jobs.transforms.work_list import CHANGED, NEW, count_by_status, tasks_for, to_make, work_list
-from udfs.annotate_text import make_annotate_udf, make_stand_off_udf
-from udfs.model_holder import annotator_digest
+from jobs.transforms.rejects import failed_articles
+from jobs.transforms.work_list import count_by_status, count_to_make, tasks_for, to_make, work_list
+from udfs.annotate_text import make_annotate_udf, make_split_udf
 
 # Part of the fingerprints: raise when the same inputs and settings give other rows.
 VERSION = 1
-# So many articles may fail whatever their share: in a run of three, one is no sign of a broken annotator.
-FEW_FAILURES = 5
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
@@ -45,13 +44,13 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
-        n = counts.get(NEW, 0) + counts.get(CHANGED, 0)
+        n = count_to_make(counts)
         todo = articles.join(to_make(work), on="article_id", how="inner")
         by_model = todo.where("stand_off is null").count()
         options = settings.annotate
         with progress(spark, "annotate", n) as count_done:
             annotated = annotate_stand_off(
-                todo, stand_off_udf=make_stand_off_udf(count_done), tasks=tasks_for(n - by_model)
+                todo, split_udf=make_split_udf(count_done), tasks=tasks_for(n - by_model)
             ).unionByName(
                 annotate_by_model(
                     todo,
@@ -61,48 +60,22 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
                 )
             )
             with store.staged(annotated) as rows:
-                made, failed = _write(store, settings, work, rows)
-        return clock.finish(rows_in=sum(counts.values()), rows_out=made, rejects=failed)
+                done = work.select("article_id")
+                written = store.replace_slices("annotations", annotation_rows(rows), done)
+                rejects = failed_articles(rows, stage="annotate", reason="annotator_failed")
+                failed = write_failures(
+                    store, settings.limits, stage="annotate", rejects=rejects, articles=done, tried=n
+                )
+        return clock.finish(rows_in=sum(counts.values()), rows_out=written.rows, rejects=failed)
 
 
 def _work(store: Store, settings: Settings) -> DataFrame:
-    try:
-        digest = annotator_digest(settings.annotate.annotator, settings.annotate.model)
-    except ValueError as error:  # unknown, or not installed: the message says what to do
-        raise JobError(f"annotate.annotator, annotate.model: {error}") from error
     wanted = annotation_fingerprints(
         store.read("articles"),
         stand_off_hash=stage_hash(VERSION, "stand-off"),
-        annotator_hash=stage_hash(VERSION, digest),
+        annotator_hash=stage_hash(VERSION, digest_of_annotator(settings.annotate)),
     )
-    failed = store.read("rejects").where("stage = 'annotate'").select("article_id", "fingerprint")
-    done = store.read("annotations").select("article_id", "fingerprint").unionByName(failed)
-    return work_list(wanted, done)
-
-
-def _write(store: Store, settings: Settings, work: DataFrame, rows: DataFrame) -> tuple[int, int]:
-    """Writes annotations, then rejects; returns how many rows were written and how many articles failed.
-
-    Raises:
-        JobError: too many failed: the fault is hardly the articles'. What was annotated is kept; those that
-            failed are no rejects but stay on the work list.
-    """
-    made = {r["failed"]: r["count"] for r in rows.groupBy(F.isnotnull("error").alias("failed")).count().collect()}
-    failed, total = made.get(True, 0), sum(made.values())
-    slices = work.select("article_id")
-    written = store.replace_slices("annotations", rows.where("error is null").drop("error"), slices)
-    if failed > max(FEW_FAILURES, settings.annotate.max_failed_share * total):
-        first = rows.where("error is not null").select("article_id", "error").first()
-        raise JobError(
-            f"annotate: {failed} of {total} articles failed, more than annotate.max_failed_share = "
-            f"{settings.annotate.max_failed_share}; they are tried again at the next run. The first: {first}"
-        )
-    store.replace_slices(
-        "rejects",
-        rows.transform(annotation_rejects),
-        slices.select(F.lit("annotate").alias("stage"), F.col("article_id").alias("input")),
-    )
-    return written.rows, failed
+    return work_list(wanted, with_failed(store.read("annotations"), store, "annotate"))
 
 
 def main(argv: list[str] | None = None) -> int:

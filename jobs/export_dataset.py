@@ -1,7 +1,8 @@
-"""Exports the kept triples as a data set file in ReCoRD's form, and Table 1 of the paper for them.
+"""Exports the kept triples as data set files in ReCoRD's form, and Table 1 of the paper for them.
 
-Reads passages, triples; writes <release>/<name>.json and <report>/table_1.md. Imported splits go to
-files of their own, <name>_<split>.json. A file is read back and checked before it appears.
+Reads passages, triples, machine_filter; writes <release>/<name>.json with all triples, train.json, dev.json
+and test.json with the hard ones, and <report>/table_1.md (of the hard ones, if there is a machine filter).
+Imported splits go to files of their own, <name>_<split>.json. A file is read back and checked before it appears.
 
     spark-submit jobs/export_dataset.py --config conf/cluster.toml
 """
@@ -9,7 +10,9 @@ files of their own, <name>_<split>.json. A file is read back and checked before 
 import json
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,6 +24,7 @@ from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store
 from jobs.transforms.dataset import DatasetError, export_records, iter_records
 from jobs.transforms.dataset_statistics import dataset_statistics, render_table_1
+from jobs.transforms.machine_filter import SPLITS, hard_passages, hard_triples
 from udfs.record_json import RecordFormatError, write_record_json
 from udfs.record_validation import validate_record_json
 
@@ -28,7 +32,7 @@ log = logging.getLogger(__name__)
 
 TABLE_1 = "table_1.md"
 # Raise when the same tables give other files.
-VERSION = 1
+VERSION = 2
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
@@ -36,29 +40,56 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     run_info = run_info or Run()
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "export")
-    made_from = {name: store.version(name) for name in ("passages", "triples")} | {"version": VERSION}
+    tables = ("passages", "triples", *(("machine_filter",) if settings.filter.enabled else ()))
+    made_from = {name: store.version(name) for name in tables} | {"version": VERSION}
     if _is_current(spark, settings, made_from):
         return clock.finish(rows_in=0)
     passages, triples = store.read("passages"), store.read("triples")
-    splits = [row.split for row in triples.where("keep").select("split").distinct().orderBy("split").collect()]
-    if not splits:
-        raise JobError("no kept triples, so there is nothing to export: run generate_triples, see the funnel")
     queries = 0
     with publishing(spark, settings.paths.release) as made:
-        for split in splits:
-            name = settings.export.name if split is None else f"{settings.export.name}_{split}"
-            in_split = F.col("split").eqNullSafe(split)
-            counts = export(
-                passages.where(in_split), triples.where(in_split), made / f"{name}.json", has_answers=split != "test"
-            )
-            log.info("%s.json: %s", name, ", ".join(f"{n:,} {what}" for what, n in counts.items()))
+        for file in _files(store, settings):
+            counts = export(file.passages, file.triples, made / f"{file.name}.json", has_answers=file.has_answers)
+            log.info("%s.json: %s", file.name, ", ".join(f"{n:,} {what}" for what, n in counts.items()))
             queries += counts["queries"]
         manifest = {"made_from": made_from, "bytes": {f.name: f.stat().st_size for f in sorted(made.iterdir())}}
         (made / _manifest_name(settings)).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     with publishing(spark, settings.paths.report) as made:
+        if settings.filter.enabled and not store.is_empty("machine_filter"):
+            triples = hard_triples(triples, store.read("machine_filter"))
+            passages = hard_passages(passages, triples)
         table = render_table_1([row.asDict() for row in dataset_statistics(passages, triples).collect()])
         (made / TABLE_1).write_text(table, encoding="utf-8")
     return clock.finish(rows_in=queries, rows_out=queries)
+
+
+class _File(NamedTuple):
+    name: str
+    passages: DataFrame
+    triples: DataFrame
+    has_answers: bool = True
+
+
+def _files(store: Store, settings: Settings) -> Iterator[_File]:
+    """What to write: all triples, by imported split; then the hard ones by split."""
+    passages, triples = store.read("passages"), store.read("triples")
+    splits = [row.split for row in triples.where("keep").select("split").distinct().orderBy("split").collect()]
+    if not splits:
+        raise JobError("no kept triples, so there is nothing to export: run generate_triples, see the funnel")
+    for split in splits:
+        name = settings.export.name if split is None else f"{settings.export.name}_{split}"
+        in_split = F.col("split").eqNullSafe(split)
+        # The answers of a published test file are not published with it.
+        yield _File(name, passages.where(in_split), triples.where(in_split), has_answers=split != "test")
+    if not settings.filter.enabled:
+        return
+    hard = hard_triples(triples, store.read("machine_filter"))
+    sizes = {row["split"]: row["count"] for row in hard.groupBy("split").count().collect()}
+    for split in SPLITS:
+        if split in sizes:
+            of_split = hard.where(F.col("split") == split)
+            yield _File(split, hard_passages(passages, of_split), of_split)
+        elif sizes:
+            log.info("no %s.json: none of the hard triples' articles is in this split", split)
 
 
 def _manifest_name(settings: Settings) -> str:

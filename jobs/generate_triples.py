@@ -1,21 +1,23 @@
 """Generates passages and passage-query-answers triples by the paper's rules (section 3.2).
 
-Reads articles, annotations; writes sentences, triples, passages (in this order: a passage marks its
-article as done). Only articles whose annotation or rules changed are done.
+Reads articles, annotations; writes sentences, triples, passages, rejects (in this order: a passage or a
+reject marks its article as done). Only articles whose annotation or rules changed are done.
 
     spark-submit jobs/generate_triples.py --config conf/cluster.toml
 """
 
 import sys
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError, run_job
+from jobs.job_support.failures import with_failed, withdraw_failures, write_failures
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
 from jobs.job_support.store import Store
+from jobs.transforms.rejects import failed_articles
 from jobs.transforms.triples import (
     make_cloze_articles,
     passage_rows,
@@ -23,7 +25,7 @@ from jobs.transforms.triples import (
     triple_fingerprints,
     triple_rows,
 )
-from jobs.transforms.work_list import CHANGED, NEW, REMOVED, count_by_status, tasks_for, to_make, work_list
+from jobs.transforms.work_list import CHANGED, REMOVED, count_by_status, count_to_make, tasks_for, to_make, work_list
 from udfs.cloze_queries import make_cloze_batches
 
 # Part of the fingerprints: raise when the same inputs and settings give other rows.
@@ -38,13 +40,13 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     annotations = store.read("annotations")
     articles = store.read("articles")
     wanted = triple_fingerprints(annotations, articles, settings_hash=stage_hash(VERSION, settings.generate))
-    with store.staged(work_list(wanted, store.read("passages").select("article_id", "fingerprint"))) as work:
+    with store.staged(work_list(wanted, with_failed(store.read("passages"), store, "generate"))) as work:
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
         if REMOVED in counts:
             _refuse_imported(store)
-        n = counts.get(NEW, 0) + counts.get(CHANGED, 0)
+        n = count_to_make(counts)
         with progress(spark, "generate", n) as count_done:
             made = make_cloze_articles(
                 articles,
@@ -54,16 +56,27 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
                 tasks=tasks_for(n),
             )
             with store.staged(made) as cloze:
-                slices = work.select("article_id")
+                done = work.select("article_id")
                 if CHANGED in counts:
-                    # Their mark is withdrawn first: if this run breaks off between the tables, and the settings go
-                    # back to what they were, the old mark would call rows of this run done.
-                    changed = work.where(F.col("status") == CHANGED).select("article_id")
-                    store.replace_slices("passages", passage_rows(cloze).limit(0), changed)
-                store.replace_slices("sentences", sentence_rows(cloze), slices)
-                triples = store.replace_slices("triples", triple_rows(cloze), slices)
-                store.replace_slices("passages", passage_rows(cloze), slices)
-        return clock.finish(rows_in=sum(counts.values()), rows_out=triples.rows)
+                    _withdraw_marks(store, work.where(F.col("status") == CHANGED).select("article_id"))
+                store.replace_slices("sentences", sentence_rows(cloze), done)
+                triples = store.replace_slices("triples", triple_rows(cloze), done)
+                store.replace_slices("passages", passage_rows(cloze), done)
+                rejects = failed_articles(cloze, stage="generate", reason="rules_failed")
+                failed = write_failures(
+                    store, settings.limits, stage="generate", rejects=rejects, articles=done, tried=n
+                )
+        return clock.finish(rows_in=sum(counts.values()), rows_out=triples.rows, rejects=failed)
+
+
+def _withdraw_marks(store: Store, articles: DataFrame) -> None:
+    """Deletes what calls changed articles done, before their first row is written.
+
+    Else, if the run breaks off between the tables and the settings go back to what they were, the old marks would
+    call rows of this run done.
+    """
+    store.replace_slices("passages", store.read("passages").limit(0), articles)
+    withdraw_failures(store, "generate", articles)
 
 
 def _refuse_imported(store: Store) -> None:

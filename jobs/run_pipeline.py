@@ -1,4 +1,4 @@
-"""Runs all stages in one session: ingest, annotate, generate, tag; the funnel; export.
+"""Runs all stages in one session: ingest, annotate, generate, tag; train, score, filter; the funnel; export, evaluate.
 
 Each stage does what is missing and says so where nothing is. The jobs are the same that spark-submit runs
 one by one.
@@ -16,17 +16,28 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs import annotate_articles, export_dataset, generate_triples, ingest_articles, tag_tokens
+from jobs import (
+    annotate_articles,
+    evaluate_readers,
+    export_dataset,
+    filter_triples,
+    generate_triples,
+    ingest_articles,
+    score_queries,
+    tag_tokens,
+    train_readers,
+)
 from jobs.job_support.command_line import JobError, describe_counts, run_job
 from jobs.job_support.release_files import publishing
 from jobs.job_support.run_metrics import Run, StageCounts
-from jobs.job_support.settings import Settings
+from jobs.job_support.settings import Paths, Settings
 from jobs.job_support.store import Store
 from jobs.transforms.funnel import funnel_rows, render_funnel, unaccounted
 
 log = logging.getLogger(__name__)
 
-STAGES = (ingest_articles, annotate_articles, generate_triples, tag_tokens)
+TO_TRIPLES = (ingest_articles, annotate_articles, generate_triples, tag_tokens)
+MACHINE_FILTER = (train_readers, score_queries, filter_triples)
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> list[StageCounts]:
@@ -35,10 +46,16 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     store.clean_staging()
     started = time.monotonic()
-    counts = [_run_stage(stage, spark, settings, run_info) for stage in STAGES]
+    counts = [_run_stage(stage, spark, settings, run_info) for stage in TO_TRIPLES]
+    # Without triples the later stages fail; the funnel says why there are none.
+    filtered = settings.filter.enabled and not store.read("triples").where("keep").isEmpty()
+    if filtered:
+        counts += [_run_stage(stage, spark, settings, run_info) for stage in MACHINE_FILTER]
     text = _funnel(store, settings, renew=any(c.did_work for c in counts))
-    print(f"\n{text}\n", flush=True)  # before the export, which fails where there are no triples: it says why
+    print(f"\n{text}\n", flush=True)
     counts.append(_run_stage(export_dataset, spark, settings, run_info))
+    if filtered:
+        counts.append(_run_stage(evaluate_readers, spark, settings, run_info))
     seconds = time.monotonic() - started
     if any(c.did_work for c in counts):
         print(f"Done in {seconds:.0f} s.")
@@ -57,7 +74,8 @@ def _run_stage(stage: Any, spark: SparkSession, settings: Settings, run_info: Ru
 
 def _funnel(store: Store, settings: Settings, *, renew: bool) -> str:
     if renew or store.is_empty("funnel"):
-        names = ("articles", "rejects", "annotations", "passages", "sentences", "triples")
+        names = ["articles", "rejects", "annotations", "passages", "sentences", "triples"]
+        names += ["machine_filter"] if settings.filter.enabled else []
         rows = funnel_rows(*(store.read(name) for name in names))
         with store.staged(rows) as staged:
             store.replace_slices("funnel", staged, store.read("funnel").select("stage").distinct())
@@ -85,7 +103,7 @@ def overrides_of(arguments: argparse.Namespace) -> list[str]:
         overrides.append(f'ingest.sources=[{{path="{path}"}}]')
     if arguments.out:
         out = arguments.out if ":/" in arguments.out else str(Path(arguments.out).resolve())
-        overrides += [f"paths.{name}={out}/{name}" for name in ("tables", "release", "report")]
+        overrides += [f"paths.{name}={out}/{name}" for name in Paths.model_fields]
     return overrides
 
 

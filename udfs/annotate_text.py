@@ -1,18 +1,21 @@
-"""Annotation on executors: pandas UDFs around the annotators and the stand-off.
+"""Annotation on executors: UDFs around the annotators, and around the sentence splitter.
 
-Both return ``ANNOTATION``. An article that fails has ``error`` filled and the other fields null.
+An article that fails has ``error`` filled and the other fields null.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
-from pyspark.sql.pandas.functions import pandas_udf
+import pyarrow as pa
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
+from pyspark.sql.pandas.types import to_arrow_type
 
 from udfs.annotators.base import Annotation
-from udfs.return_types import ANNOTATION
+from udfs.failures import error_text
+from udfs.return_types import ANNOTATION, SENTENCES
 from udfs.sentence_split import split_sentences
-from udfs.spans import Mention, Span
+from udfs.spans import Span
 from udfs.story_text import StoryText
 
 Columns = tuple[pd.Series, ...]
@@ -39,20 +42,28 @@ def make_annotate_udf(
     return pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
 
 
-def make_stand_off_udf(count_done: Callable[[int], None] | None = None) -> Any:
-    """Pandas UDF (text, paragraphs, stand_off) -> ``ANNOTATION``: the stand-off's mentions, and sentences."""
+def make_split_udf(count_done: Callable[[int], None] | None = None) -> Any:
+    """Arrow UDF (text, paragraphs) -> ``SENTENCES``: all that an article with stand-off lacks.
 
-    def annotate(batches: Iterator[Columns]) -> Iterator[pd.DataFrame]:
-        for text, paragraphs, stand_off in batches:
-            rows = []
-            for t, p, mentions in zip(text, paragraphs, stand_off, strict=True):
-                named = tuple(Mention(m["start"], m["end"], m["cluster"]) for m in mentions)
-                rows.append(_row(Annotation(tuple(split_sentences(t, _spans(p))), (), named)) | {"tokens": None})
-            yield pd.DataFrame(rows, columns=ANNOTATION.names, index=text.index)
+    Its mentions stay in Spark: moving them to Python and back cost more than splitting the sentences.
+    """
+
+    def split(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        kind = to_arrow_type(SENTENCES)
+        for text, paragraphs in batches:
+            made = [_split(t, p) for t, p in zip(text.to_pylist(), paragraphs.to_pylist(), strict=True)]
+            yield pa.array(made, type=kind)
             if count_done:
-                count_done(len(rows))
+                count_done(len(made))
 
-    return pandas_udf(annotate, ANNOTATION)  # type: ignore[call-overload]
+    return arrow_udf(split, SENTENCES)  # type: ignore[call-overload]
+
+
+def _split(text: str, paragraphs: list[dict[str, int]]) -> dict[str, Any]:
+    try:
+        return {"sentences": [s._asdict() for s in split_sentences(text, _spans(paragraphs))], "error": None}
+    except Exception as error:  # whatever it is, it is this article's: the others go on
+        return {"sentences": None, "error": error_text(error)}
 
 
 def _spans(rows: Any) -> tuple[Span, ...]:
@@ -61,7 +72,7 @@ def _spans(rows: Any) -> tuple[Span, ...]:
 
 def _row(result: Annotation | Exception) -> dict[str, Any]:
     if isinstance(result, Exception):
-        return {"sentences": None, "tokens": None, "mentions": None, "error": f"{type(result).__name__}: {result}"}
+        return {"sentences": None, "tokens": None, "mentions": None, "error": error_text(result)}
     return {
         "sentences": [s._asdict() for s in result.sentences],
         "tokens": [t._asdict() for t in result.tokens],

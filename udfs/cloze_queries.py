@@ -2,9 +2,10 @@
 
 A ``mapInArrow`` function: rows of nested lists pass as Arrow columns and Python lists; through pandas
 each span would become a dict inside an object column, which measured slower than the rules themselves.
+An article that fails has ``error`` filled and passage, sentences and queries null.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from udfs.cloze import CandidateQuery, ClozeArticle, ClozeRules, JudgedSentence, Passage, make_cloze
+from udfs.failures import error_text
 from udfs.return_types import CLOZE_ARTICLE
 from udfs.spans import Mention, Span
 
@@ -38,7 +40,7 @@ def make_cloze_batches(
         schema = to_arrow_schema(CLOZE_OUTPUT)
         for batch in batches:
             columns = batch.select(CLOZE_INPUT).to_pydict()
-            rows = [cloze_row(*values, rules=rules) for values in zip(*columns.values(), strict=True)]
+            rows = [_row_or_error(values, rules) for values in zip(*columns.values(), strict=True)]
             made = pa.RecordBatch.from_pylist(rows, schema=made_schema)
             passed = (batch.column(name) for name in PASSED)
             yield pa.RecordBatch.from_arrays([*passed, *made.columns], schema=schema)
@@ -46,6 +48,13 @@ def make_cloze_batches(
                 count_done(len(rows))
 
     return cloze_batches
+
+
+def _row_or_error(values: tuple[Any, ...], rules: ClozeRules) -> dict[str, Any]:
+    try:
+        return {**cloze_row(*values, rules=rules), "error": None}
+    except Exception as error:  # whatever it is, it is this article's: the others go on
+        return {"passage": None, "sentences": None, "queries": None, "error": error_text(error)}
 
 
 def cloze_row(
@@ -57,16 +66,22 @@ def cloze_row(
     *,
     rules: ClozeRules,
 ) -> dict[str, Any]:
-    """One article's row in the form of ``CLOZE_ARTICLE``."""
-    article = make_cloze(
-        text,
-        _spans(paragraphs),
-        _spans(highlights),
-        _spans(sentences),
-        [Mention(m["start"], m["end"], m["cluster"], m["type"]) for m in mentions],
-        rules,
-    )
-    return _as_row(article)
+    """One article's row in the form of ``CLOZE_ARTICLE``, without ``error``.
+
+    Raises:
+        ValueError: spans that don't lie inside the text: they are another text's.
+    """
+    body, bullets, judged = _spans(paragraphs), _spans(highlights), _spans(sentences)
+    named = [Mention(m["start"], m["end"], m["cluster"], m["type"]) for m in mentions]
+    for what, spans in (("paragraph", body), ("highlight", bullets), ("sentence", judged), ("mention", named)):
+        _check_inside(what, spans, len(text))
+    return _as_row(make_cloze(text, body, bullets, judged, named, rules))
+
+
+def _check_inside(what: str, spans: Sequence[Span | Mention], length: int) -> None:
+    for span in spans:
+        if not 0 <= span[0] <= span[1] <= length:
+            raise ValueError(f"{what} [{span[0]}, {span[1]}) is not inside the article's {length} characters")
 
 
 def _spans(rows: list[dict[str, int]]) -> list[Span]:

@@ -11,6 +11,8 @@ MENTION = T.StructType([*STAND_OFF_MENTION.fields, T.StructField("type", T.Strin
 ANSWER = T.StructType([*SPAN.fields, T.StructField("text", T.StringType())])
 TOKEN = T.StructType([*SPAN.fields, *(T.StructField(n, T.StringType()) for n in ("pos", "tag", "lemma"))])
 
+LEFT_OUT = T.StructType([T.StructField("reason", T.StringType()), T.StructField("triples", T.LongType())])
+
 
 def _struct(**columns: T.DataType) -> T.StructType:
     return T.StructType([T.StructField(name, kind) for name, kind in columns.items()])
@@ -24,6 +26,9 @@ ANNOTATION = _struct(
     mentions=T.ArrayType(MENTION),
     error=_STRING,
 )
+
+SENTENCES = _struct(sentences=T.ArrayType(SPAN), error=_STRING)
+TAGGED = _struct(tokens=T.ArrayType(TOKEN), error=_STRING)
 
 CLOZE_PASSAGE = _struct(
     text=_STRING,
@@ -65,4 +70,5 @@ CLOZE_ARTICLE = _struct(
     passage=CLOZE_PASSAGE,
     sentences=T.ArrayType(CLOZE_SENTENCE),
     queries=T.ArrayType(CLOZE_QUERY),
+    error=_STRING,
 )

@@ -60,6 +60,6 @@ def describe_counts(counts: StageCounts) -> str:
     if not counts.did_work:
         return f"{counts.stage}: nothing to do"
     return (
-        f"{counts.stage}: {counts.rows_in:,} in, {counts.rows_out:,} rows written, "
+        f"{counts.stage}: {counts.rows_in:,} in, {counts.rows_out:,} row{'' if counts.rows_out == 1 else 's'} written, "
         f"{counts.rejects:,} rejected, {counts.seconds:.1f} s"
     )

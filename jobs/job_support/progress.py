@@ -16,14 +16,19 @@ SECONDS_BETWEEN_REDRAWS = 0.5
 
 
 @contextmanager
-def progress(spark: SparkSession, stage: str, total: int, unit: str = "articles") -> Iterator[Callable[[int], None]]:
+def progress(
+    spark: SparkSession, stage: str, total: int, unit: str = "articles", done: Callable[[], int] | None = None
+) -> Iterator[Callable[[int], None]]:
     """Shows a stage's progress while its block runs.
 
     Yields a function for the UDFs to call with the number of rows done. It adds to a Spark accumulator,
     which reaches the driver as tasks end: the display moves task by task. A task that is retried counts twice.
+
+    Args:
+        done: asked instead, from a thread of its own, by a stage whose tasks are few and long.
     """
     accumulator = spark.sparkContext.accumulator(0)
-    display = _Display(stage, total, unit, lambda: accumulator.value)
+    display = _Display(stage, total, unit, done or (lambda: accumulator.value))
     display.start()
     try:
         yield accumulator.add

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from udfs.cloze import ClozeRules
+from udfs.readers.configuration import SanConfig, TrainingOptions
 
 
 class SettingsError(ValueError):
@@ -34,6 +35,7 @@ Positive = Annotated[int, Field(gt=0)]
 
 class Paths(_Section):
     tables: str
+    models: str
     release: str
     report: str
 
@@ -57,6 +59,36 @@ class Annotate(_Section):
     annotator: str
     model: str
     articles_per_task: Positive
+
+
+class Reader(_Section):
+    """The reader that the machine filter asks."""
+
+    network: Literal["san"]
+    word_vectors: str
+    training_round: Positive
+    san: SanConfig
+    training: TrainingOptions
+
+    def training_values(self) -> dict[str, Any]:
+        """All that decides what a trained reader is: not where, nor with how many threads, it is trained."""
+        values = self.model_dump()
+        for key in ("device", "threads", "held_out_batch_tokens"):
+            del values["training"][key]
+        return values
+
+
+class MachineFilter(_Section):
+    enabled: bool
+    queries_per_task: Positive
+
+
+class Splits(_Section):
+    hermann_held_out: Share
+    dev_share: Share
+
+
+class Limits(_Section):
     max_failed_share: Share
 
 
@@ -77,6 +109,10 @@ class Settings(_Section):
     ingest: Ingest
     annotate: Annotate
     generate: ClozeRules
+    reader: Reader
+    filter: MachineFilter
+    splits: Splits
+    limits: Limits
     export: Export
     spark: Spark
 
@@ -107,7 +143,7 @@ def load_settings(path: str | Path, overrides: Sequence[str] = ()) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise SettingsError(_explain(error, path)) from error
+        raise SettingsError(_explain(error, path, overrides)) from error
 
 
 def stage_hash(*parts: Any) -> str:
@@ -170,13 +206,24 @@ def _anywhere(key: str) -> list[str]:
     return [k for k in known if k.split(".")[1] == key] or difflib.get_close_matches(key, known, n=1, cutoff=0.5)
 
 
-def _explain(error: ValidationError, path: Path) -> str:
+def _explain(error: ValidationError, path: Path, overrides: Sequence[str]) -> str:
     lines = []
     for problem in error.errors():
         key = ".".join(map(str, problem["loc"]))
+        if not key:  # a rule of our own: its message begins with the key, and the input would be all settings
+            said = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"{_origin(said.split()[0], path, overrides)}: {said}")
+            continue
         hint = ""
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(str(problem["loc"][-1]), Source.model_fields, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-        lines.append(f"{path}: {key}: {problem['msg']} (got {problem['input']!r}){hint}")
+        where = _origin(key, path, overrides)
+        lines.append(f"{where}: {key}: {problem['msg']} (got {problem['input']!r}){hint}")
     return "\n".join(lines)
+
+
+def _origin(key: str, path: Path, overrides: Sequence[str]) -> str:
+    """What set a key: the last override of it, or of what it is part of; else the file."""
+    of_key = [o for o in overrides if f"{key}.".startswith(f"{o.partition('=')[0].strip()}.")]
+    return f"--set {of_key[-1]}" if of_key else str(path)

@@ -23,8 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.job_support.contracts import CONTRACTS, TableContract
+from jobs.job_support.contracts import CONTRACTS
 from jobs.job_support.settings import stage_hash
+from jobs.job_support.table_contract import TableContract
 
 log = logging.getLogger(__name__)
 
@@ -92,10 +93,16 @@ class Store:
         Not ``persist``: Spark drops cached rows when a table that they were read from is written, and
         computes them anew, from the table as it then is; and a lost executor would take them along.
         """
-        path = f"{self.root.rstrip('/')}/_staging/{uuid.uuid4().hex}"
-        try:
+        with self.staging_folder() as path:
             rows.write.parquet(path)
             yield self.spark.read.schema(rows.schema).parquet(path)
+
+    @contextmanager
+    def staging_folder(self) -> Iterator[str]:
+        """The path of a folder, not there yet, that is deleted at the end of the block."""
+        path = f"{self.root.rstrip('/')}/_staging/{uuid.uuid4().hex}"
+        try:
+            yield path
         finally:
             _delete(self.spark, path)
 

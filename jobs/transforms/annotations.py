@@ -4,6 +4,9 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from udfs.return_types import STAND_OFF_MENTION, TOKEN
 
 STAND_OFF = "stand-off"
 
@@ -14,57 +17,65 @@ def annotation_fingerprints(articles: DataFrame, *, stand_off_hash: str, annotat
     return articles.select("article_id", _fingerprint("content_hash", made_by).alias("fingerprint"))
 
 
-def annotate_stand_off(articles: DataFrame, *, stand_off_udf: Any, tasks: int) -> DataFrame:
-    """The annotations of the articles that have stand-off; columns as ``annotate_by_model``'s."""
-    return (
-        articles.where("stand_off is not null")
-        .select("article_id", "fingerprint", "text", "paragraphs", "stand_off")
-        .repartition(tasks, "article_id")
-        .select(
-            "article_id",
-            F.lit(STAND_OFF).alias("annotator"),
-            stand_off_udf("text", "paragraphs", "stand_off").alias("made"),
-            "fingerprint",
-        )
-        .select("article_id", "annotator", "made.*", "fingerprint")
+def annotate_stand_off(articles: DataFrame, *, split_udf: Any, tasks: int) -> DataFrame:
+    """The annotations of the articles that have stand-off: its mentions, and sentences.
+
+    Args:
+        articles: articles columns and ``fingerprint``.
+        split_udf: ``udfs.annotate_text.make_split_udf``.
+        tasks: articles are dealt out to them by a hash of their id, so that long ones don't stand together.
+
+    Returns:
+        The annotations' columns and ``error`` (then sentences and mentions are null).
+    """
+    untyped = F.transform(
+        "stand_off",
+        lambda m: F.struct(*(m[c] for c in STAND_OFF_MENTION.names), F.lit(None).cast("string").alias("type")),
+    )
+    return _annotate(
+        articles.where("stand_off is not null"),
+        split_udf("text", "paragraphs"),
+        tasks=tasks,
+        annotator=STAND_OFF,
+        tokens=F.lit(None).cast(T.ArrayType(TOKEN)),
+        mentions=F.when(F.isnull("made.error"), untyped),
     )
 
 
 def annotate_by_model(articles: DataFrame, *, annotator: str, annotate_udf: Any, tasks: int) -> DataFrame:
-    """The annotations of the articles without stand-off.
+    """The annotations of the articles without stand-off; arguments and columns as ``annotate_stand_off``'s."""
+    return _annotate(
+        articles.where("stand_off is null"),
+        annotate_udf("text", "paragraphs", "highlights"),
+        tasks=tasks,
+        annotator=annotator,
+        tokens=F.col("made.tokens"),
+        mentions=F.col("made.mentions"),
+    )
 
-    Args:
-        articles: articles columns and ``fingerprint``.
-        tasks: articles are dealt out to them by a hash of their id, so that long ones don't stand together.
 
-    Returns:
-        The annotations' columns and ``error`` (then sentences, tokens and mentions are null).
-    """
+def _annotate(
+    articles: DataFrame, made: Column, *, tasks: int, annotator: str, tokens: Column, mentions: Column
+) -> DataFrame:
     return (
-        articles.where("stand_off is null")
-        .select("article_id", "fingerprint", "text", "paragraphs", "highlights")
+        articles.select("article_id", "fingerprint", "text", "paragraphs", "highlights", "stand_off")
         .repartition(tasks, "article_id")
+        .select("article_id", "fingerprint", "stand_off", made.alias("made"))
         .select(
             "article_id",
             F.lit(annotator).alias("annotator"),
-            annotate_udf("text", "paragraphs", "highlights").alias("made"),
+            "made.sentences",
+            tokens.alias("tokens"),
+            mentions.alias("mentions"),
+            "made.error",
             "fingerprint",
         )
-        .select("article_id", "annotator", "made.*", "fingerprint")
     )
 
 
-def annotation_rejects(annotated: DataFrame) -> DataFrame:
-    """Reject rows of the articles that failed."""
-    return annotated.where("error is not null").select(
-        F.lit("annotate").alias("stage"),
-        F.col("article_id").alias("input"),
-        F.lit("").alias("item"),
-        F.lit("annotator_failed").alias("reason"),
-        F.col("error").alias("detail"),
-        "article_id",
-        "fingerprint",
-    )
+def annotation_rows(annotated: DataFrame) -> DataFrame:
+    """Rows of ``annotations``: of the articles that did not fail."""
+    return annotated.where("error is null").drop("error")
 
 
 def _fingerprint(content: str, made_by: Column) -> Column:

@@ -98,7 +98,8 @@ def survey_import(path: str | Path, *, name: str, split: str) -> Survey:
 
     Raises:
         RecordFormatError: the file is broken, or a record would make a wrong row.
-        DatasetError: no records, or an id that stands for two articles or two queries.
+        DatasetError: no records, an id that stands for two articles or two queries, or an answer that is none of
+            the record's entities (export refuses it, and so does ReCoRD's form).
     """
     article_ids: dict[str, None] = {}
     query_ids: set[str] = set()
@@ -112,9 +113,23 @@ def survey_import(path: str | Path, *, name: str, split: str) -> Survey:
             if query_id in query_ids:
                 raise DatasetError(f"{path}: query id {query.query_id!r} stands for two queries")
             query_ids.add(query_id)
+        if stray := next(_answers_that_are_no_entities(passage), None):
+            raise DatasetError(f"{path}: {stray}")
     if not article_ids:
         raise DatasetError(f"{path}: no records")
     return Survey(list(article_ids), len(query_ids))
+
+
+def _answers_that_are_no_entities(passage: RecordPassage) -> Iterator[str]:
+    entities = {*passage.entities}
+    for query in passage.queries:
+        for answer in query.answers:
+            if answer not in entities:
+                yield (
+                    f"record {passage.record_id!r}, query {query.query_id!r}: answer "
+                    f"{passage.text[answer.start : answer.end]!r} at {answer.start} is none of the passage's entities; "
+                    "add its span to the record's entities, or leave the query out"
+                )
 
 
 def chunks(passages: Iterable[RecordPassage], size: int = CHUNK) -> Iterator[list[RecordPassage]]:
@@ -143,56 +158,58 @@ def passages_from_records(spark: SparkSession, records: Iterable[RecordPassage],
     ``first_part_entities`` counts different strings. Nor do they carry paragraphs:
     ``first_part_tokens`` counts bylines and datelines too.
     """
-    rows = []
-    for passage in records:
-        article_id = article_id_of(passage, name=name, split=split)
-        first_part, _ = split_passage(passage.text)
-        entities = _clustered(passage)
-        rows.append(
-            {
-                "article_id": article_id,
-                "fold": fold_of(article_id),
-                "origin": "imported",
-                "publisher": passage.publisher,
-                "text": passage.text,
-                "first_part_end": len(first_part),
-                "first_part_tokens": len(first_part.split()),
-                "first_part_entities": len({e.cluster for e in entities if e.end <= len(first_part)}),
-                "entities": entities,
-                "keep": True,
-                "reason": None,
-                "split": split,
-                "fingerprint": _fingerprint(passage, name, split),
-            }
-        )
+    rows = (passage_row(passage, name=name, split=split) for passage in records)
     return spark.createDataFrame([_in_order(row, PASSAGES.schema.names) for row in rows], PASSAGES.schema)
 
 
 def triples_from_records(spark: SparkSession, records: Iterable[RecordPassage], *, name: str, split: str) -> DataFrame:
     """Rows of the table ``triples`` for a chunk of imported records; a test file's have no answers."""
-    rows = []
-    for passage in records:
-        article_id = article_id_of(passage, name=name, split=split)
-        for query in passage.queries:
-            rows.append(
-                {
-                    "query_id": query_id_of(query, article_id),
-                    "article_id": article_id,
-                    "fold": fold_of(article_id),
-                    "sentence_start": None,
-                    "sentence_sha1": None,
-                    "query": query.query,
-                    "placeholder": query.query.index(PLACEHOLDER),
-                    "answer_surface": None,
-                    "cluster": None,
-                    "answers": [(s.start, s.end, passage.text[s.start : s.end]) for s in sorted({*query.answers})],
-                    "overlaps": False,
-                    "keep": True,
-                    "reason": None,
-                    "split": split,
-                }
-            )
+    rows = (row for passage in records for row in triple_rows(passage, name=name, split=split))
     return spark.createDataFrame([_in_order(row, TRIPLES.schema.names) for row in rows], TRIPLES.schema)
+
+
+def passage_row(passage: RecordPassage, *, name: str, split: str) -> dict[str, Any]:
+    """The row of ``passages`` of an imported record."""
+    article_id = article_id_of(passage, name=name, split=split)
+    first_part, _ = split_passage(passage.text)
+    entities = _clustered(passage)
+    return {
+        "article_id": article_id,
+        "fold": fold_of(article_id),
+        "origin": "imported",
+        "publisher": passage.publisher,
+        "text": passage.text,
+        "first_part_end": len(first_part),
+        "first_part_tokens": len(first_part.split()),
+        "first_part_entities": len({e.cluster for e in entities if e.end <= len(first_part)}),
+        "entities": entities,
+        "keep": True,
+        "reason": None,
+        "split": split,
+        "fingerprint": _fingerprint(passage, name, split),
+    }
+
+
+def triple_rows(passage: RecordPassage, *, name: str, split: str) -> Iterator[dict[str, Any]]:
+    """The rows of ``triples`` of an imported record."""
+    article_id = article_id_of(passage, name=name, split=split)
+    for query in passage.queries:
+        yield {
+            "query_id": query_id_of(query, article_id),
+            "article_id": article_id,
+            "fold": fold_of(article_id),
+            "sentence_start": None,
+            "sentence_sha1": None,
+            "query": query.query,
+            "placeholder": query.query.index(PLACEHOLDER),
+            "answer_surface": None,
+            "cluster": None,
+            "answers": [(s.start, s.end, passage.text[s.start : s.end]) for s in sorted({*query.answers})],
+            "overlaps": False,
+            "keep": True,
+            "reason": None,
+            "split": split,
+        }
 
 
 def _clustered(passage: RecordPassage) -> list[Mention]:

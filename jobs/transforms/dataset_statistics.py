@@ -52,8 +52,8 @@ def dataset_statistics(passages: DataFrame, triples: DataFrame) -> DataFrame:
     """
     queries = triples.where("keep")
     used = passages.where("keep").join(queries, on="article_id", how="left_semi")
-    queries = queries.select(_splits(), _tokens("query").alias("tokens"))
-    used = used.select(_splits(), F.size("entities").alias("entities"), _tokens("text").alias("tokens"))
+    queries = queries.select(_splits(), whitespace_tokens("query").alias("tokens"))
+    used = used.select(_splits(), F.size("entities").alias("entities"), whitespace_tokens("text").alias("tokens"))
     tokens = F.round(F.avg(F.size("tokens")), 1)
     parts = [
         queries.groupBy("split").agg(F.count("*").alias("queries"), tokens.alias("tokens_per_query")),
@@ -74,7 +74,7 @@ def _splits() -> Column:
     return F.explode(F.array_compact(F.array("split", F.lit(SPLITS[-1])))).alias("split")
 
 
-def _tokens(column: str) -> Column:
+def whitespace_tokens(column: str) -> Column:
     """Whitespace tokens as Python's str.split() gives them, without the marker of bullets."""
     # (?U): \s is Unicode's white space, to which Python adds the four ASCII separators.
     tokens = F.split(F.col(column), r"(?U)[\s\x1c-\x1f]+")

@@ -7,56 +7,107 @@ stands in both sets must not count as crawled.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.transforms.rejects import reject_rows
 from udfs.near_duplicates import N_PERMUTATIONS, band_rows
+
+# Grounds in order of strength.
+SAME_ID, SAME_URL, NEAR_IDENTICAL = range(3)
+
+
+def counterpart_of(other_id: str, ground: int | Column, shared: str) -> Column:
+    """What such a reject rests on, ``<id of Hermann's article>:<hash of ground and shared value>``.
+
+    It is the end of the reject's fingerprint: as long as Hermann's article of that id has the same shared value
+    (the id itself, the URL's key, or the content whose text is near-identical), the reject stands.
+
+    Args:
+        other_id, shared: columns.
+    """
+    of_ground = F.lit(ground) if isinstance(ground, int) else ground
+    return F.concat_ws(":", other_id, F.sha1(F.concat_ws(" ", of_ground.cast("string"), shared)))
+
+
+def standing_rejects(rejects: DataFrame, hermann: DataFrame) -> DataFrame:
+    """Those of the rejects ``also_in_hermann`` whose counterpart is as it was: (input, item, article_id).
+
+    Args:
+        rejects: rows of the table.
+        hermann: article_id, url_key, content_hash of Hermann's articles and of listed URLs.
+    """
+    rests_on = F.substring_index("fingerprint", ":", -2)
+    of_rejects = rejects.select(
+        "input",
+        "item",
+        F.col("article_id").alias("rejected_id"),
+        F.substring_index(rests_on, ":", 1).alias("article_id"),
+        rests_on.alias("counterpart"),
+    )
+    shared = ((SAME_ID, "article_id"), (SAME_URL, "url_key"), (NEAR_IDENTICAL, "content_hash"))
+    possible = F.array(*(counterpart_of("article_id", ground, column) for ground, column in shared))
+    return (
+        of_rejects.join(hermann, on="article_id", how="inner")
+        .where(F.array_contains(possible, F.col("counterpart")))
+        .select("input", "item", F.col("rejected_id").alias("article_id"))
+        .distinct()  # a listed URL may have its article too
+    )
 
 
 def find_overlap(crawled: DataFrame, hermann: DataFrame, *, near_identical: float) -> DataFrame:
-    """The crawled articles with a counterpart: (article_id, detail, other_id), one row each.
+    """The crawled articles with a counterpart: (article_id, detail, counterpart), one row each.
 
     The strongest ground is named: the same id, then the same URL, then near-identical text (the most
     similar one); then the smallest id.
 
     Args:
-        crawled, hermann: article_id, url_key, shingle_hashes of articles; ids are unique in each.
+        crawled: article_id, url_key, shingle_hashes of articles; ids are unique.
+        hermann: the same and content_hash; a listed URL may have its article too.
         near_identical: estimated share of common shingles from which two texts are one.
     """
     found = (
-        _same(crawled, hermann, "article_id", 0)
-        .unionByName(_same(crawled, hermann, "url_key", 1))
+        _same(crawled, hermann, "article_id", SAME_ID)
+        .unionByName(_same(crawled, hermann, "url_key", SAME_URL))
         .unionByName(_near_identical(crawled, hermann, near_identical))
     )
     strongest = Window.partitionBy("article_id").orderBy("ground", F.desc("similarity"), "other_id")
     what = F.element_at(F.array(F.lit("same id"), F.lit("same URL"), F.lit("near-identical text")), F.col("ground") + 1)
-    share = F.when(F.col("ground") == 2, F.format_string("(%.2f)", "similarity"))
+    share = F.when(F.col("ground") == NEAR_IDENTICAL, F.format_string("(%.2f)", "similarity"))
     return (
         found.withColumn("rank", F.row_number().over(strongest))
         .where("rank = 1")
-        .select("article_id", F.concat_ws(" ", what, share, F.lit("as"), "other_id").alias("detail"), "other_id")
+        .select(
+            "article_id",
+            F.concat_ws(" ", what, share, F.lit("as"), "other_id").alias("detail"),
+            counterpart_of("other_id", F.col("ground"), "shared").alias("counterpart"),
+        )
     )
 
 
 def no_overlap(articles: DataFrame) -> DataFrame:
     """What ``find_overlap`` gives where nothing overlaps."""
     nothing = F.lit("")
-    return articles.where("false").select("article_id", nothing.alias("detail"), nothing.alias("other_id"))
+    return articles.where("false").select("article_id", nothing.alias("detail"), nothing.alias("counterpart"))
 
 
 def listed_in_hermann(urls: DataFrame) -> DataFrame:
     """The URLs in the public script's lists in the form of ``find_overlap``'s ``hermann``: known without their text."""
     return urls.where("in_hermann_list").select(
-        "article_id", "url_key", F.lit(None).cast("array<bigint>").alias("shingle_hashes")
+        "article_id",
+        "url_key",
+        F.lit(None).cast("array<bigint>").alias("shingle_hashes"),
+        F.lit(None).cast("string").alias("content_hash"),
     )
 
 
 def reject_overlap(candidates: DataFrame, overlap: DataFrame) -> DataFrame:
     """Makes rejects of the crawled candidates that ``overlap`` (``find_overlap``) names."""
     names = candidates.columns
-    joined = candidates.join(overlap.select("article_id", "detail"), on="article_id", how="left")
+    joined = candidates.join(overlap, on="article_id", how="left")
     hit = F.col("detail").isNotNull() & F.col("reject_reason").isNull() & (F.col("origin") == "crawled")
     return joined.withColumns(
         {
             "reject_reason": F.when(hit, "also_in_hermann").otherwise(F.col("reject_reason")),
             "reject_detail": F.when(hit, F.col("detail")).otherwise(F.col("reject_detail")),
+            "source_signature": F.concat_ws(":", "source_signature", F.when(hit, F.col("counterpart"))),
         }
     ).select(*names)
 
@@ -65,14 +116,14 @@ def overlap_in_table(articles: DataFrame, overlap: DataFrame) -> DataFrame:
     """Rows for ``rejects`` of the crawled articles that stand in the table and now have a counterpart: the job
     deletes them from ``articles``."""
     crawled = articles.where("origin = 'crawled'")
-    return crawled.join(overlap.select("article_id", "detail"), on="article_id", how="inner").select(
-        F.lit("ingest").alias("stage"),
-        F.col("source_path").alias("input"),
-        F.col("source_item").alias("item"),
-        F.lit("also_in_hermann").alias("reason"),
-        "detail",
-        "article_id",
-        F.col("source_signature").alias("fingerprint"),
+    return reject_rows(
+        crawled.join(overlap, on="article_id", how="inner"),
+        stage="ingest",
+        input="source_path",
+        item="source_item",
+        reason=F.lit("also_in_hermann"),
+        detail="detail",
+        fingerprint=F.concat_ws(":", "source_signature", "counterpart"),
     )
 
 
@@ -86,7 +137,13 @@ def _same(crawled: DataFrame, hermann: DataFrame, column: str, ground: int) -> D
     return (
         crawled.select("article_id", F.col(column).alias("key"))
         .join(others, on="key", how="inner")
-        .select("article_id", "other_id", F.lit(ground).alias("ground"), F.lit(1.0).alias("similarity"))
+        .select(
+            "article_id",
+            "other_id",
+            F.col("key").alias("shared"),
+            F.lit(ground).alias("ground"),
+            F.lit(1.0).alias("similarity"),
+        )
     )
 
 
@@ -98,7 +155,9 @@ def _near_identical(crawled: DataFrame, hermann: DataFrame, threshold: float) ->
     come in for the few pairs that share one.
     """
     rows = band_rows(threshold)
-    ours, theirs = _signatures(crawled), _signatures(hermann)
+    ours = _signatures(crawled)
+    of_smallest = F.min(F.struct(F.col("article_id").alias("other_id"), F.col("content_hash").alias("shared")))
+    theirs = _signatures(hermann, of_smallest.alias("smallest")).select("signature", "hashes", "smallest.*")
     shared = (
         _banded(ours, rows)
         .withColumnRenamed("signature", "ours")
@@ -108,24 +167,28 @@ def _near_identical(crawled: DataFrame, hermann: DataFrame, threshold: float) ->
     )
     pairs = (
         shared.join(ours.selectExpr("signature AS ours", "hashes AS our_hashes"), on="ours", how="inner")
-        .join(theirs.selectExpr("signature AS theirs", "hashes AS their_hashes", "other_id"), on="theirs", how="inner")
+        .join(
+            theirs.selectExpr("signature AS theirs", "hashes AS their_hashes", "other_id", "shared"),
+            on="theirs",
+            how="inner",
+        )
         .withColumn("similarity", _similarity("our_hashes", "their_hashes"))
         .where(F.col("similarity") >= threshold)
-        .select("ours", "other_id", "similarity")
+        .select("ours", "other_id", "shared", "similarity")
     )
     return (
         crawled.select("article_id", F.xxhash64("shingle_hashes").alias("ours"))
         .join(pairs, on="ours", how="inner")
-        .select("article_id", "other_id", F.lit(2).alias("ground"), "similarity")
+        .select("article_id", "other_id", "shared", F.lit(NEAR_IDENTICAL).alias("ground"), "similarity")
     )
 
 
-def _signatures(articles: DataFrame) -> DataFrame:
-    """The different signatures (signature: a hash of the hashes) with the smallest id that has each."""
+def _signatures(articles: DataFrame, *more: Column) -> DataFrame:
+    """The different signatures (signature: a hash of the hashes), with ``more`` of those that have each."""
     return (
         articles.where(F.size("shingle_hashes") == N_PERMUTATIONS)
         .groupBy(F.xxhash64("shingle_hashes").alias("signature"))
-        .agg(F.first("shingle_hashes").alias("hashes"), F.min("article_id").alias("other_id"))
+        .agg(F.first("shingle_hashes").alias("hashes"), *more)
     )
 
 

@@ -31,9 +31,27 @@ def tag_fingerprints(passages: DataFrame, triples: DataFrame, *, tagger_hash: st
 
 
 def tag_texts(texts: DataFrame, work: DataFrame, *, tag_udf: Any, tasks: int) -> DataFrame:
-    """Rows of ``token_tags`` for the texts of the work list's articles."""
+    """The texts of the work list's articles with their tokens: token_tags columns and ``error`` (then tokens null)."""
     return (
         texts.join(work.select("article_id", "fingerprint"), on="article_id", how="inner")
         .repartition(tasks, "article_id", "start")
-        .select("article_id", "unit", "start", tag_udf("text").alias("tokens"), "fingerprint")
+        .select("article_id", "unit", "start", tag_udf("text").alias("made"), "fingerprint")
+        .select("article_id", "unit", "start", "made.tokens", "made.error", "fingerprint")
+    )
+
+
+def tag_rows(tagged: DataFrame) -> DataFrame:
+    """Rows of ``token_tags``: an article of which a text failed has none, not half of them."""
+    failed = tagged.where("error is not null").select("article_id")
+    return tagged.join(failed, on="article_id", how="left_anti").drop("error")
+
+
+def failed_tagging(tagged: DataFrame) -> DataFrame:
+    """(article_id, error, fingerprint) of the articles of which a text failed; ``error`` names the first such text."""
+    where = F.format_string("%s at %d: %s", "unit", "start", "error")
+    return (
+        tagged.where("error is not null")
+        .groupBy("article_id", "fingerprint")
+        .agg(F.min_by(where, F.struct("unit", "start")).alias("error"))
+        .select("article_id", "error", "fingerprint")
     )

@@ -21,7 +21,7 @@ def triple_fingerprints(annotations: DataFrame, articles: DataFrame, *, settings
 def make_cloze_articles(
     articles: DataFrame, annotations: DataFrame, work: DataFrame, *, cloze_batches: Any, tasks: int
 ) -> DataFrame:
-    """One row per article of the work list: passage, sentences and queries, nested as in ``CLOZE_OUTPUT``."""
+    """One row per article of the work list: passage, sentences and queries, or error, nested as in ``CLOZE_OUTPUT``."""
     columns = ("article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights")
     together = (
         articles.select(*columns)
@@ -37,8 +37,8 @@ def make_cloze_articles(
 
 
 def passage_rows(cloze: DataFrame) -> DataFrame:
-    """Rows of ``passages``: kept or not, one per article."""
-    return cloze.select(
+    """Rows of ``passages``: kept or not, one per article that did not fail."""
+    return cloze.where("error is null").select(
         "article_id",
         "fold",
         "origin",

@@ -1,5 +1,6 @@
 """The work list of a stage: the one rule that decides what is missing (ARCHITECTURE: fingerprints)."""
 
+from collections.abc import Mapping
 from math import ceil
 
 from pyspark.sql import DataFrame
@@ -43,6 +44,11 @@ def work_list(wanted: DataFrame, done: DataFrame, *, key: str = "article_id") ->
 def count_by_status(work: DataFrame) -> dict[str, int]:
     """How many are new, changed and removed: the driver's view of a work list; an empty one: nothing to do."""
     return {r["status"]: r["count"] for r in work.groupBy("status").count().collect()}
+
+
+def count_to_make(counts: Mapping[str, int]) -> int:
+    """How many articles a stage has to make rows of."""
+    return counts.get(NEW, 0) + counts.get(CHANGED, 0)
 
 
 def tasks_for(items: int, per_task: int = ARTICLES_PER_TASK) -> int:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import psutil
 
-SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
 @contextmanager

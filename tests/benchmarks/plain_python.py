@@ -1,44 +1,62 @@
 """The stages' work in one Python process, as fast as it goes: what Spark's overhead is measured against.
 
 Each function reads what its stage reads, does the same work by the same pure functions, and writes the
-same columns as Parquet.
+same columns, as Parquet in the folder ``out``; export writes the same JSON. Each returns how many items it did.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from jobs.job_support.contracts import ANNOTATIONS, PASSAGES, SENTENCES, TOKEN_TAGS, TRIPLES
+from jobs.transforms.dataset import chunks, passage_row, survey_import, triple_rows
 from udfs.annotate_text import _row
-from udfs.annotators.base import Annotation
 from udfs.cloze import BULLET_MARK, ClozeRules
 from udfs.cloze_queries import cloze_row
 from udfs.model_holder import annotator_for
+from udfs.record_json import RecordPassage, RecordQuery, passage_record, read_passages, write_record_json
+from udfs.record_validation import validate_record_json
 from udfs.sentence_split import split_sentences
 from udfs.sources import arrow_batches as A
 from udfs.sources.listing import files_of, look_at
 from udfs.sources.outcomes import SourceRules
-from udfs.spans import Mention, Span
-from udfs.story_text import StoryText
+from udfs.spans import Span
+from udfs.story_text import HIGHLIGHT, StoryText
 
 BATCH = 256
+Rows = Iterator[dict[str, Any]]
 
 
-def ingest(corpus: Path, out: Path) -> int:
-    """Lists, reads, checks and writes all stories of a folder; returns how many."""
+def warm_up(model: str) -> None:
+    """Loads the model."""
+    list(annotator_for("spacy", model).tag_texts(["Ann Ray left Oslo."]))
+
+
+def ingest(corpora: Sequence[Path], out: Path) -> int:
+    """Lists, reads, checks and writes all stories of some folders."""
+    rows = chain.from_iterable(_stories(number, corpus) for number, corpus in enumerate(corpora))
+    batches = (pa.RecordBatch.from_pylist(list(part)) for part in _parts(rows))
+    rules = [SourceRules(corpus.name, "auto", "auto", False) for corpus in corpora]
+    return _write(out / "articles.parquet", A.read_stories(batches, rules=rules), A.CANDIDATE_SCHEMA)
+
+
+def _stories(number: int, corpus: Path) -> Rows:
     units: dict[str, dict[str, Any]] = {}
     for place in look_at(str(corpus)).places:
         for file in files_of(place):
             units.setdefault(file.unit, {})[file.role] = file
-    rows = [
-        {
-            "source": 0,
+    for unit, files in sorted(units.items()):
+        yield {
+            "source": number,
             "kind": "story",
             "path": f"{corpus}/{files['story'].relative}",
             "relative": files["story"].relative,
@@ -49,37 +67,80 @@ def ingest(corpus: Path, out: Path) -> int:
             "listed_url": None,
             "in_hermann_list": False,
         }
-        for unit, files in sorted(units.items())
-    ]
-    batches = (pa.RecordBatch.from_pylist(list(part)) for part in _parts(iter(rows)))
-    rules = [SourceRules("corpus", "auto", "auto", False)]
-    return _write(out / "articles.parquet", A.read_stories(batches, rules=rules), A.CANDIDATE_SCHEMA)
 
 
-def annotate_stand_off(articles: Path, out: Path) -> int:
-    """Sentences and the stand-off's mentions of each article."""
+def annotate_stand_off(out: Path) -> int:
+    """Sentences and the stand-off's mentions of the articles that have stand-off; the mentions stay in Arrow."""
     schema = to_arrow_schema(ANNOTATIONS.schema)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for batch in _read(articles, ["article_id", "text", "paragraphs", "stand_off"]):
-            rows = []
-            for r in batch.to_pylist():
-                named = tuple(Mention(m["start"], m["end"], m["cluster"]) for m in r["stand_off"])
-                sentences = split_sentences(r["text"], _spans(r["paragraphs"]))
-                made = _row(Annotation(tuple(sentences), (), named)) | {"tokens": None}
-                rows.append(made | {"article_id": r["article_id"], "annotator": "stand-off", "fingerprint": ""})
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        for batch in _read(out / "articles.parquet", ["article_id", "text", "paragraphs", "stand_off"]):
+            chosen = batch.filter(pc.is_valid(batch.column("stand_off")))
+            n = chosen.num_rows
+            paragraphs = _span_lists(chosen.column("paragraphs"))
+            sentences = map(split_sentences, chosen.column("text").to_pylist(), paragraphs)
+            columns = {
+                "article_id": chosen.column("article_id"),
+                "annotator": pa.array(["stand-off"] * n),
+                "sentences": _list_array(list(sentences), schema.field("sentences").type),
+                "tokens": pa.nulls(n, schema.field("tokens").type),
+                "mentions": _untyped_mentions(chosen.column("stand_off"), schema.field("mentions").type),
+                "fingerprint": pa.array([""] * n),
+            }
+            yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
-    return _write(out / "annotations.parquet", batches(), schema)
+    return _write(out / "annotations_stand_off.parquet", batches(), schema)
 
 
-def generate(articles: Path, annotations: Path, rules: ClozeRules, out: Path) -> int:
+def _span_lists(column: pa.ListArray) -> Iterator[list[Span]]:
+    flat = column.flatten()
+    spans = map(Span, flat.field("start").to_pylist(), flat.field("end").to_pylist())
+    for length in pc.list_value_length(column).to_pylist():
+        yield list(islice(spans, length))
+
+
+def _list_array(lists: Sequence[Sequence[Span]], kind: pa.ListType) -> pa.ListArray:
+    starts, ends = (pa.array([s[i] for spans in lists for s in spans], type=pa.int32()) for i in (0, 1))
+    flat = pa.StructArray.from_arrays([starts, ends], fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(_offsets(map(len, lists)), flat, type=kind)
+
+
+def _untyped_mentions(stand_off: pa.ListArray, kind: pa.ListType) -> pa.ListArray:
+    flat = stand_off.flatten()
+    parts = [*(flat.field(name) for name in ("start", "end", "cluster")), pa.nulls(len(flat), pa.string())]
+    mentions = pa.StructArray.from_arrays(parts, fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(_offsets(pc.list_value_length(stand_off).to_pylist()), mentions, type=kind)
+
+
+def _offsets(lengths: Iterable[int]) -> pa.Array:
+    return pa.array(accumulate(lengths, initial=0), type=pa.int32())
+
+
+def annotate_by_model(out: Path, model: str) -> int:
+    """spaCy, name linking and propagation on the articles without stand-off."""
+    schema = to_arrow_schema(ANNOTATIONS.schema)
+    annotator = annotator_for("spacy", model)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        columns = ["article_id", "text", "paragraphs", "highlights", "stand_off"]
+        for batch in _read(out / "articles.parquet", columns):
+            rows = batch.filter(pc.is_null(batch.column("stand_off"))).to_pylist()
+            stories = [StoryText(r["text"], _spans(r["paragraphs"]), _spans(r["highlights"])) for r in rows]
+            made = [
+                _row(a) | {"article_id": r["article_id"], "annotator": "spacy", "fingerprint": ""}
+                for r, a in zip(rows, annotator.annotate(stories), strict=True)
+            ]
+            yield pa.RecordBatch.from_pylist(
+                [{k: v for k, v in m.items() if k != "error"} for m in made], schema=schema
+            )
+
+    return _write(out / "annotations_by_model.parquet", batches(), schema)
+
+
+def generate(out: Path, rules: ClozeRules) -> int:
     """Passages, sentences and triples of each article, in a file each, with unique keys."""
-    columns = ["article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights"]
-    texts = chain.from_iterable(b.to_pylist() for b in _read(articles, columns))
-    made = chain.from_iterable(b.to_pylist() for b in _read(annotations, ["article_id", "sentences", "mentions"]))
-    pairs = zip(texts, made, strict=True)
     schemas = {c.name: to_arrow_schema(c.schema) for c in (PASSAGES, SENTENCES, TRIPLES)}
+    pairs = _annotated_articles(out)
     n = 0
     keys: set[int] = set()
     n_keys = 0
@@ -98,11 +159,22 @@ def generate(articles: Path, annotations: Path, rules: ClozeRules, out: Path) ->
     return n
 
 
+def _annotated_articles(out: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The articles with their annotations, whose two files hold them in the articles' order."""
+    columns = ["article_id", "fold", "origin", "publisher", "text", "paragraphs", "highlights"]
+    streams = [_rows(path, ["article_id", "sentences", "mentions"]) for path in out.glob("annotations_*.parquet")]
+    heads = {row["article_id"]: (row, stream) for stream in streams if (row := next(stream, None))}
+    for article in _rows(out / "articles.parquet", columns):
+        annotation, stream = heads.pop(article["article_id"])
+        yield article, annotation
+        if following := next(stream, None):
+            heads[following["article_id"]] = (following, stream)
+
+
 def _add_cloze(
     rows: dict[str, list[dict[str, Any]]], article: dict[str, Any], annotation: dict[str, Any], rules: ClozeRules
 ) -> None:
     article_id = article["article_id"]
-    assert annotation["article_id"] == article_id
     values = article["text"], article["paragraphs"], article["highlights"]
     cloze = cloze_row(*values, annotation["sentences"], annotation["mentions"], rules=rules)
     passed = {k: article[k] for k in ("article_id", "fold", "origin", "publisher")}
@@ -120,34 +192,29 @@ def _add_cloze(
     ]
 
 
-def annotate_by_model(articles: Path, model: str, out: Path) -> int:
-    """spaCy, name linking and propagation on each article."""
-    schema = to_arrow_schema(ANNOTATIONS.schema)
-    annotator = annotator_for("spacy", model)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in _read(articles, ["article_id", "text", "paragraphs", "highlights"]):
-            rows = batch.to_pylist()
-            stories = [StoryText(r["text"], _spans(r["paragraphs"]), _spans(r["highlights"])) for r in rows]
-            made = [
-                _row(a) | {"article_id": r["article_id"], "annotator": "spacy", "fingerprint": ""}
-                for r, a in zip(rows, annotator.annotate(stories), strict=True)
-            ]
-            yield pa.RecordBatch.from_pylist(
-                [{k: v for k, v in m.items() if k != "error"} for m in made], schema=schema
-            )
-
-    return _write(out / "annotations_by_model.parquet", batches(), schema)
-
-
-def tag(texts: Path, model: str, out: Path) -> int:
-    """Tokens, parts of speech and lemmas of passages and sentences."""
+def tag(out: Path, model: str) -> int:
+    """Tokens, parts of speech and lemmas of the passages that have triples, and of their sentences."""
     schema = to_arrow_schema(TOKEN_TAGS.schema)
     annotator = annotator_for("spacy", model)
+    selected = {
+        (r["article_id"], r["sentence_start"])
+        for r in _rows(out / "triples.parquet", ["article_id", "sentence_start", "keep"])
+        if r["keep"]
+    }
+    with_triples = {article_id for article_id, _ in selected}
+    passages = (
+        {"article_id": r["article_id"], "unit": "passage", "start": 0, "text": r["text"]}
+        for r in _rows(out / "passages.parquet", ["article_id", "text"])
+        if r["article_id"] in with_triples
+    )
+    sentences = (
+        {**r, "unit": "sentence"}
+        for r in _rows(out / "sentences.parquet", ["article_id", "start", "text"])
+        if (r["article_id"], r["start"]) in selected
+    )
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for batch in _read(texts, ["article_id", "unit", "start", "text"]):
-            rows = batch.to_pylist()
+        for rows in _parts(chain(passages, sentences)):
             pieces = [r.pop("text").split(BULLET_MARK) for r in rows]
             tagged = annotator.tag_texts([piece for text in pieces for piece in text])
             for row, text in zip(rows, pieces, strict=True):
@@ -155,11 +222,65 @@ def tag(texts: Path, model: str, out: Path) -> int:
                 row["fingerprint"] = ""
             yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
-    return _write(out / "token_tags.parquet", batches(), schema)
+    _write(out / "token_tags.parquet", batches(), schema)
+    return len(with_triples)
+
+
+def export(out: Path) -> int:
+    """The kept triples as a ReCoRD file, read back and checked, and the figures of Table 1; returns the queries."""
+    queries: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    columns = ["article_id", "query_id", "query", "sentence_start", "placeholder", "answers", "keep"]
+    for row in _rows(out / "triples.parquet", columns):
+        if row["keep"]:
+            queries[row["article_id"]].append(row)
+    columns = ["article_id", "publisher", "text", "entities"]
+    passages = {r["article_id"]: r for r in _rows(out / "passages.parquet", columns) if r["article_id"] in queries}
+    path = out / "record.json"
+    written = write_record_json(path, (_record(passages[i], queries[i]) for i in sorted(queries)))
+    assert validate_record_json(path).queries == written.queries
+    _table_1(list(passages.values()), [q["query"] for of_passage in queries.values() for q in of_passage])
+    return written.queries
+
+
+def _record(passage: dict[str, Any], queries: list[dict[str, Any]]) -> dict[str, Any]:
+    in_order = sorted(queries, key=lambda q: (q["sentence_start"], q["placeholder"]))
+    asked = tuple(RecordQuery(q["query_id"], q["query"], _spans(q["answers"])) for q in in_order)
+    entities = _spans(passage["entities"])
+    return passage_record(RecordPassage(passage["article_id"], passage["publisher"], passage["text"], entities, asked))
+
+
+def _table_1(passages: list[dict[str, Any]], queries: list[str]) -> tuple[float, ...]:
+    of_passages = [[t for t in p["text"].split() if t != HIGHLIGHT] for p in passages]
+    of_queries = [query.split() for query in queries]
+    vocabularies = (len(set(chain.from_iterable(tokens))) for tokens in (of_passages, of_queries))
+    means = (fmean(map(len, lists)) for lists in (of_passages, of_queries, [p["entities"] for p in passages]))
+    return (*vocabularies, *means)
+
+
+def import_record(path: Path, out: Path) -> int:
+    """A ReCoRD file, checked, then read into passages and triples; returns the passages."""
+    survey_import(path, name="bench", split="dev")
+    n = 0
+    with ExitStack() as stack:
+        passages, triples = (
+            stack.enter_context(pq.ParquetWriter(out / f"imported_{c.name}.parquet", to_arrow_schema(c.schema)))
+            for c in (PASSAGES, TRIPLES)
+        )
+        for chunk in chunks(read_passages(path), BATCH):
+            rows = [passage_row(p, name="bench", split="dev") for p in chunk]
+            passages.write_batch(pa.RecordBatch.from_pylist(rows, schema=passages.schema))
+            rows = [row for p in chunk for row in triple_rows(p, name="bench", split="dev")]
+            triples.write_batch(pa.RecordBatch.from_pylist(rows, schema=triples.schema))
+            n += len(chunk)
+    return n
 
 
 def _read(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    return pq.ParquetFile(path).iter_batches(batch_size=BATCH, columns=columns)
+    yield from pq.ParquetFile(path).iter_batches(batch_size=BATCH, columns=columns)
+
+
+def _rows(path: Path, columns: list[str]) -> Rows:
+    return chain.from_iterable(batch.to_pylist() for batch in _read(path, columns))
 
 
 def _write(path: Path, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> int:

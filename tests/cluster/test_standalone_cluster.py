@@ -7,18 +7,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import annotate_articles, generate_triples, ingest_articles
+from jobs import annotate_articles, generate_triples, ingest_articles, run_pipeline
+from jobs.job_support.contracts import CONTRACTS
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store, table_hash
 from tests.cluster.standalone import SPARK_HOME, StandaloneCluster
 from tests.conftest import ROOT
 from tests.corpus.lay_out import lay_out, source_articles
-from tests.spark.conftest import settings_for
+from tests.spark.conftest import TINY_READER, settings_for
 
 pytestmark = pytest.mark.cluster
 
-JOBS = (ingest_articles, annotate_articles, generate_triples)
-TABLES = ("articles", "rejects", "inputs", "annotations", "passages", "sentences", "triples")
+# Three jobs one by one; then the pipeline, which does what they left: the machine filter, and the files.
+JOBS = (ingest_articles, annotate_articles, generate_triples, run_pipeline)
+TABLES = tuple(CONTRACTS.keys() - {"run_metrics", "learning_curves"})  # these hold times
+OWN_PATHS = {"reader_runs": ("path",)}
 IMPORT_ON_EXECUTORS = """
 from pyspark.sql import SparkSession
 
@@ -50,7 +53,7 @@ def test_submitted_jobs_make_the_tables_of_a_local_run(
     # spaCy annotates two on the workers, the others keep their stand-off.
     lay_out([*[a for a in bundled if a.standoff][:2], *[a for a in bundled if not a.standoff][:2]], corpus)
     (corpus / "cnn" / "stories" / f"{'0' * 40}.story").write_text("  \n")
-    local = settings_for(tmp_path / "local", f'ingest.sources=[{{path="{corpus}"}}]')
+    local = settings_for(tmp_path / "local", f'ingest.sources=[{{path="{corpus}"}}]', *TINY_READER)
     submitted = settings_for(tmp_path / "submitted")
     with ThreadPoolExecutor(1) as pool:  # meanwhile the local run: most of both is one driver's work
         on_cluster = pool.submit(submit_all, cluster, submitted, corpus)
@@ -61,7 +64,10 @@ def test_submitted_jobs_make_the_tables_of_a_local_run(
     tables = Store(spark, local.paths.tables), Store(spark, submitted.paths.tables)
     kept = [store.read("triples").where("keep").count() for store in tables]
     assert kept[0] > 0, "these articles give no triples: the comparison would show nothing"
-    hashes = [{name: table_hash(store.read(name)) for name in TABLES} for store in tables]
+    assert tables[1].read("machine_filter").count() == kept[1]
+    hashes = [
+        {name: table_hash(store.read(name).drop(*OWN_PATHS.get(name, ()))) for name in TABLES} for store in tables
+    ]
     assert hashes[0] == hashes[1]
     annotators = tables[1].read("annotations").groupBy("annotator").count().collect()
     assert {r["annotator"]: r["count"] for r in annotators} == {"stand-off": 2, "spacy": 2}
@@ -83,6 +89,7 @@ def submit(cluster: StandaloneCluster, job: str, settings: Settings, corpus: Pat
         f"jobs/{job}.py", "--config", "conf/cluster.toml",
         *(f"--set=paths.{name}={path}" for name, path in settings.paths.model_dump().items()),
         f'--set=ingest.sources=[{{path="{corpus}"}}]',
+        *(f"--set={override}" for override in TINY_READER),
         "--set=spark.conf.spark.sql.shuffle.partitions=2",
         "--set=spark.conf.spark.databricks.delta.snapshotPartitions=2",
     )  # fmt: skip

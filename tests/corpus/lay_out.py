@@ -2,6 +2,7 @@
 
 ``<out>/<cnn|dailymail>/stories/<id>.story``, for about half of them with Hermann's ``tokens/<id>.txt``
 and ``entities/<id>.txt`` beside (deepmind/rc-data's form); ``<out>/hermann_urls.txt`` lists the URLs of those.
+Some of the others are ``<out>/<cnn|dailymail>/downloads/<id>.html``, pages as a crawler downloads them.
 
     python -m tests.corpus.lay_out build/corpus
 """
@@ -13,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.corpus.markup import GoldMention, SourceArticle, parse_article
+from tests.corpus.pages import lay_out_page
+from udfs.story_text import parse_story
 
 ARTICLES = Path(__file__).parent / "articles"
 
@@ -58,7 +61,11 @@ def lay_out(articles: Iterable[SourceArticle], out: Path) -> None:
     urls = []
     for article in articles:
         corpus = out / ("cnn" if article.publisher == "CNN" else "dailymail")
-        _write(corpus / "stories" / f"{article.article_id}.story", article.text)
+        story = corpus / "stories" / f"{article.article_id}.story"
+        page = corpus / "downloads" / f"{article.article_id}.html"
+        is_story = article.layout == "story"
+        _write(story if is_story else page, article.text if is_story else page_of(article))
+        (page if is_story else story).unlink(missing_ok=True)  # of an earlier form of the corpus
         if article.standoff:
             tokens, entities = stand_off_lines(article.text, article.mentions)
             _write(corpus / "tokens" / f"{article.article_id}.txt", tokens)
@@ -67,8 +74,17 @@ def lay_out(articles: Iterable[SourceArticle], out: Path) -> None:
     _write(out / "hermann_urls.txt", "\n".join(urls) + "\n")
 
 
-def _write(path: Path, text: str) -> None:
-    content = text.encode()
+def page_of(article: SourceArticle) -> bytes:
+    """The page of an article whose layout is that of a page."""
+    story = parse_story(article.text)
+    paragraphs, highlights = ([article.text[s:e] for s, e in spans] for spans in (story.paragraphs, story.highlights))
+    return lay_out_page(
+        paragraphs, highlights, article.layout, title=article.title, url=article.url, encoding=article.encoding
+    )
+
+
+def _write(path: Path, text: str | bytes) -> None:
+    content = text.encode() if isinstance(text, str) else text
     if path.exists() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,8 @@ A source file has TOML front matter between two ``+++`` lines, then the body::
     url = "https://cnn.example/2014/05/01/world/lisbon-ferry/index.html"
     publisher = "CNN"            # or "Daily Mail": the directory it is laid out under
     standoff = true              # lay out Hermann tokens/ and entities/ beside the story
-    layout = "story"             # "story", or "html" for the pages that the crawler sees
+    layout = "story"             # "story", or the layout of the page that a crawler would see: "cnn_2010"
+    encoding = "windows-1252"    # of the page; "utf-8" where the line is missing
     title = "Ferry captain freed after nine months"
 
     [entities]                   # id = type of every entity named in the text
@@ -28,6 +29,8 @@ import hashlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.corpus.pages import LABELS, PAGE_LAYOUTS
 
 TYPES = frozenset(["PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART", "LAW", "LANGUAGE"])
 
@@ -54,6 +57,7 @@ class SourceArticle:
     title: str
     text: str
     mentions: tuple[GoldMention, ...]
+    encoding: str = "utf-8"
 
     @property
     def article_id(self) -> str:
@@ -89,6 +93,7 @@ def parse_article(path: Path) -> SourceArticle:
         title=head["title"],
         text=text,
         mentions=tuple(sorted(mentions, key=lambda m: (m.start, -m.end))),
+        encoding=head.get("encoding", "utf-8"),
     )
 
 
@@ -105,6 +110,13 @@ def _split_front_matter(path: Path) -> tuple[dict, str]:
         raise MarkupError(f"{path}: front matter lacks {sorted(missing)}")
     if head["publisher"] not in ("CNN", "Daily Mail"):
         raise MarkupError(f"{path}: publisher {head['publisher']!r} is not 'CNN' or 'Daily Mail'")
+    of_publisher = [n for n in PAGE_LAYOUTS if n.startswith(head["publisher"].lower().replace(" ", "_"))]
+    if head["layout"] not in ("story", *of_publisher):
+        raise MarkupError(f"{path}: layout {head['layout']!r} is not 'story' or one of {of_publisher}")
+    if head["standoff"] and head["layout"] != "story":
+        raise MarkupError(f"{path}: stand-off goes with a story, not with a page")
+    if head.get("encoding", "utf-8") not in LABELS:
+        raise MarkupError(f"{path}: encoding {head['encoding']!r} is none of {sorted(LABELS)}")
     return head, parts[2]
 
 

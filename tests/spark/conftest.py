@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs.job_support.session import open_session
-from jobs.job_support.settings import Settings, load_settings
+from jobs.job_support.settings import Paths, Settings, load_settings
 from jobs.job_support.store import Store
 from tests.conftest import ROOT
 from tests.corpus.lay_out import lay_out, source_articles
@@ -17,6 +17,14 @@ SMALL = [
     "spark.conf.spark.sql.shuffle.partitions=2",
     "spark.conf.spark.driver.memory=1g",
     "spark.conf.spark.driver.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    "filter.enabled=false",  # tests of the machine filter turn it on: training takes its time
+]
+SIZES = ("prealign", "lexicon", "context", "memory", "deep_attention", "self_attention")
+TINY_READER = [
+    "filter.enabled=true",
+    "reader.training.epochs=2",
+    "reader.san.word_size=12",
+    *(f"reader.san.{name}_size=8" for name in SIZES),
 ]
 
 
@@ -42,7 +50,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def settings_for(out: Path, *overrides: str) -> Settings:
-    paths = [f"paths.{name}={out / name}" for name in ("tables", "release", "report")]
+    paths = [f"paths.{name}={out / name}" for name in Paths.model_fields]
     return load_settings(ROOT / "conf" / "local.toml", [*SMALL, *paths, *overrides])
 
 

@@ -1,6 +1,7 @@
 """What the tests of ingest share: files of all layouts, and a run up to the candidates."""
 
 import io
+import random
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +9,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.job_support.contracts import ARTICLES
+from jobs.job_support.contracts import ARTICLES, INPUTS
 from jobs.job_support.settings import Ingest, Source
 from jobs.transforms.candidates import apply_verdicts, duplicate_verdicts
-from jobs.transforms.sources import (
-    Roots,
-    find_roots,
-    list_inputs,
-    new_inputs,
-    read_inputs,
-    read_url_lists,
-    reading_tasks,
-)
+from jobs.transforms.inputs import Roots, find_roots, list_inputs, read_url_lists, work_list
+from jobs.transforms.sources import read_inputs, reading_tasks
 
 STORY = "Zoë Ray met Al-Din.\n\nRay left Paris.\n\n@highlight\n\nRay met Al-Din in Paris"
 TOKENS = "0,3;5,2;9,2;13,1;15,0;16,2;19,0;22,2;26,3;31,4;36,0;39,0;40,8;51,2;55,2;59,1;61,0;62,2;66,1;69,4"
@@ -28,13 +22,24 @@ WAYBACK = "http://web.archive.org/web/20150101000000id_/http://www.cnn.com:80/20
 PAGE = "<!DOCTYPE html><html><body>Quota exceeded</body></html>" * 40
 
 
-def resolve_duplicates(candidates: DataFrame, *, articles: DataFrame, inputs: DataFrame) -> DataFrame:
-    verdicts = duplicate_verdicts(candidates, articles=articles, inputs=inputs)
+def resolve_duplicates(
+    candidates: DataFrame, *, articles: DataFrame, work: DataFrame, inputs: DataFrame | None = None
+) -> DataFrame:
+    table = nothing_read(candidates.sparkSession) if inputs is None else inputs
+    verdicts = duplicate_verdicts(candidates, articles=articles, work=work, inputs=table)
     return apply_verdicts(candidates, verdicts, articles=articles)
 
 
 def hexes(n: int) -> str:
     return f"{n:040x}"
+
+
+def words(n: int, seed: int, edits: int = 0) -> str:
+    """A text of ``n`` made-up words, ``edits`` of them replaced."""
+    drawn = [f"w{random.Random(seed * 10_000 + i).randrange(10**6)}" for i in range(n)]
+    for position in random.Random(seed).sample(range(n), edits):
+        drawn[position] = f"edit{position}"
+    return " ".join(drawn)
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> Path:
@@ -45,9 +50,9 @@ def write(folder: Path, files: dict[str, str | bytes]) -> Path:
     return folder
 
 
-def tgz(files: dict[str, str]) -> bytes:
+def tgz(files: dict[str, str], mode: str = "w:gz") -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
         for name, content in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(content.encode())
@@ -91,11 +96,13 @@ class Reader:
         self.spark = spark
         self.cached: list[DataFrame] = []
 
-    def __call__(self, ingest: Ingest, known: DataFrame | None = None) -> Read:
+    def __call__(self, ingest: Ingest, inputs: DataFrame | None = None, freed: DataFrame | None = None) -> Read:
+        """Reads what is new against the table ``inputs``, and the paths ``freed``."""
         roots = find_roots(self.spark, ingest)
         listed = self.cache(list_inputs(self.spark, roots))
-        nothing = self.spark.createDataFrame([], "path string, signature string")
-        work = self.cache(new_inputs(listed, known=nothing if known is None else known))
+        table = nothing_read(self.spark) if inputs is None else inputs
+        paths = self.spark.createDataFrame([], "path string") if freed is None else freed
+        work = self.cache(work_list(listed, inputs=table, freed=paths, roots=roots))
         by_kind: dict[str, tuple[int, int]] = {}
         for row in work.collect():
             files, size = by_kind.get(row.kind, (0, 0))
@@ -107,6 +114,10 @@ class Reader:
     def cache(self, rows: DataFrame) -> DataFrame:
         self.cached.append(rows.cache())
         return rows
+
+
+def nothing_read(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], INPUTS.schema)
 
 
 def no_articles(spark: SparkSession) -> DataFrame:

@@ -1,20 +1,19 @@
 """One article for each id: which of several stands, in one run or in several."""
 
 import gzip
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 
-from jobs.job_support.contracts import ARTICLES
+from jobs.job_support.contracts import ARTICLES, INPUTS, REJECTS
 from jobs.job_support.settings import Ingest, Source
 from jobs.transforms.candidates import accepted, rejected
-from jobs.transforms.sources import (
-    known_inputs,
-    new_inputs,
-)
+from jobs.transforms.inputs import freed_inputs, work_list
 from tests.spark.reading import (
     STORY,
     Reader,
@@ -35,11 +34,15 @@ def read(spark: SparkSession) -> Iterator[Reader]:
 
 
 def resolved(
-    read: Reader, spark: SparkSession, ingest: Ingest, articles: DataFrame | None = None
+    read: Reader,
+    spark: SparkSession,
+    ingest: Ingest,
+    articles: DataFrame | None = None,
+    inputs: DataFrame | None = None,
 ) -> tuple[list[Row], dict[str, tuple[str, str]]]:
     found = read(ingest)
     articles = no_articles(spark) if articles is None else articles
-    rows = read.cache(resolve_duplicates(found.candidates, articles=articles, inputs=found.work))
+    rows = read.cache(resolve_duplicates(found.candidates, articles=articles, work=found.work, inputs=inputs))
     rejects = {str(Path(r.input).parent.name): (r.reason, r.detail) for r in rejected(rows).collect()}
     return accepted(rows).collect(), rejects
 
@@ -69,11 +72,8 @@ def test_ties_are_settled_by_path(read: Reader, spark: SparkSession, tmp_path: P
     for folder in "ab":
         set_time(tmp_path / folder / name, 1_000)
     articles, rejects = resolved(read, spark, ingest_of(tmp_path))
-    # Signatures hold the relative path: equal times are settled by them, the same way in every run.
-    assert len(articles) == 1
-    again, _ = resolved(read, spark, ingest_of(tmp_path))
-    assert [r.source_path for r in again] == [r.source_path for r in articles]
-    assert [reason for reason, _ in rejects.values()] == ["duplicate_article"]
+    assert [r.source_path for r in articles] == [f"{tmp_path}/a/{name}"]
+    assert {folder: reason for folder, (reason, _) in rejects.items()} == {"b": "duplicate_article"}
 
 
 def test_hermanns_goes_before_a_newer_crawled_one(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
@@ -98,7 +98,8 @@ def test_outcome_is_the_same_in_one_run_and_in_two(
     set_time(tmp_path / "old" / name, 1_000)
     table, _ = resolved(read, spark, ingest_of(tmp_path / first))
     in_table = spark.createDataFrame(table, ARTICLES.schema)
-    articles, rejects = resolved(read, spark, ingest_of(tmp_path / second), in_table)
+    inputs = read(ingest_of(tmp_path / first)).work
+    articles, rejects = resolved(read, spark, ingest_of(tmp_path / second), in_table, inputs)
     assert [r.text for r in articles] == (["New."] if first == "old" else [])
     assert rejects == {"old": ("superseded_article", f"same id as {hexes(1)} in {tmp_path}/new/{name}")}
 
@@ -117,13 +118,39 @@ def test_double_is_read_again_once_the_other_is_gone(read: Reader, spark: SparkS
     name = f"{hexes(1)}.story"
     write(tmp_path, {f"a/{name}": STORY, f"b/{name}": STORY})
     found = read(ingest_of(tmp_path))
-    rows = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
-    rejects = rejected(rows)
-    known = known_inputs(found.work, articles=accepted(rows), rejects=rejects)
-    assert new_inputs(found.listed, known=known).count() == 0
-    known = known_inputs(found.work, articles=no_articles(spark), rejects=rejects)
-    again = new_inputs(found.listed, known=known).collect()
-    assert [r.path for r in again] == [r.input for r in rejects.collect()]
+    rows = resolve_duplicates(found.candidates, articles=no_articles(spark), work=found.work)
+    in_table = spark.createDataFrame(accepted(rows).collect(), ARTICLES.schema)
+    rejects = spark.createDataFrame(rejected(rows).collect(), REJECTS.schema)
+    inputs = spark.createDataFrame(found.work.select(*INPUTS.schema.names).collect(), INPUTS.schema)
+    listed = spark.createDataFrame(found.listed.collect(), found.listed.schema)
+    urls = spark.createDataFrame([], found.urls.schema)
+
+    def to_read(articles: DataFrame) -> list[str]:
+        freed = freed_inputs(articles=articles, rejects=rejects, urls=urls)
+        work = work_list(listed, inputs=inputs, freed=freed, roots=found.roots)
+        return [r.path for r in work.collect()]
+
+    assert to_read(in_table) == []
+    assert to_read(no_articles(spark)) == [r.input for r in rejects.collect()]
+
+
+def test_story_goes_before_a_newer_page(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    for folder, made_of, time in (("a", "story", 1_000), ("b", "html", 2_000)):
+        write(tmp_path, {f"{folder}/{hexes(1)}.story": f"Made of a {made_of}."})
+        set_time(tmp_path / folder / f"{hexes(1)}.story", time)
+    found = read(ingest_of(tmp_path))
+    made_of = F.when(F.col("source_path").contains("/b/"), "html").otherwise("story")
+    candidates = found.candidates.withColumn("format", made_of)
+    rows = resolve_duplicates(candidates, articles=no_articles(spark), work=found.work)
+    assert [r.text for r in accepted(rows).collect()] == ["Made of a story."]
+
+
+def test_first_of_the_records_with_one_id_stands(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+    """Line 10 that repeats line 2 does not take its place, as it would in order of strings."""
+    lines = [json.dumps({"id": hexes(n % 8), "article": f"Ann won {n}."}) for n in range(1, 11)]
+    write(tmp_path, {"x.jsonl": "\n".join(lines)})
+    articles, _ = resolved(read, spark, ingest_of(tmp_path))
+    assert sorted(int(r.source_item) for r in articles) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_rejects_of_one_batch_are_no_rivals_of_each_other(read: Reader, spark: SparkSession, tmp_path: Path) -> None:

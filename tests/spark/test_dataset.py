@@ -221,9 +221,13 @@ def test_chunks_are_read_as_they_are_asked_for() -> None:
         ([record_passage(), record_passage(queries=())], "record id '0+1' stands for two records"),
         ([record_passage(queries=record_passage().queries * 2)], "query id '.*-aa-0' stands for two queries"),
         ([], "no records"),
+        (
+            [record_passage(entities=(ZOE, BO, RAY))],
+            "record '0+1', query '0+1-aa-0': answer 'Bo Lin' at 43 is none of the passage's entities; add its span",
+        ),
     ],
 )
-def test_survey_refuses_ids_that_stand_for_two(tmp_path: Path, records: list[RecordPassage], message: str) -> None:
+def test_survey_refuses_what_would_be_no_data_set(tmp_path: Path, records: list[RecordPassage], message: str) -> None:
     path = tmp_path / "r.json"
     write_record_json(path, map(passage_record, records))
     with pytest.raises(DatasetError, match=message):

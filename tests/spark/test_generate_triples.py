@@ -158,29 +158,6 @@ def test_run_that_breaks_off_between_tables_is_made_good(
     assert not list((Path(settings.paths.tables) / "_staging").iterdir())
 
 
-def test_one_failing_article_is_a_reject_and_many_stop_the_job(
-    spark: SparkSession, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [make_article("Ann Ray left Oslo.", 1, stand_off=False), make_article("word " * 250_000, 2, stand_off=False)]
-    store.merge("articles", spark.createDataFrame(rows, ARTICLES.schema))
-    counts = annotate_articles.run(spark, settings)
-    assert (counts.rows_out, counts.rejects) == (1, 1)
-    (reject,) = store.read("rejects").collect()
-    assert (reject.stage, reject.input, reject.reason) == ("annotate", article_id(2), "annotator_failed")
-    assert annotate_articles.run(spark, settings).rows_in == 0
-
-    monkeypatch.setattr(annotate_articles, "FEW_FAILURES", 0)
-    rows = [make_article("Bo Lin left Rome.", 3, stand_off=False), make_article("so " * 400_000, 4, stand_off=False)]
-    store.merge("articles", spark.createDataFrame(rows, ARTICLES.schema))
-    with pytest.raises(JobError, match=r"1 of 2 articles failed, more than annotate\.max_failed_share"):
-        annotate_articles.run(spark, settings)
-    # What was annotated is kept; the one that failed is tried again.
-    assert store.read("annotations").count() == 2
-    monkeypatch.undo()
-    counts = annotate_articles.run(spark, settings)
-    assert (counts.rows_in, counts.rejects) == (1, 1)
-
-
 def test_staging_of_killed_runs_is_deleted_after_a_day(store: Store) -> None:
     left = Path(store.path("_staging")) / "left"
     left.mkdir(parents=True)

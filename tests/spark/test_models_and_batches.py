@@ -16,6 +16,7 @@ from jobs.job_support.settings import load_settings
 from tests.builders import make_article
 from tests.conftest import ROOT
 from udfs.annotate_text import make_annotate_udf
+from udfs.token_tags import make_tag_udf
 
 MODEL = load_settings(ROOT / "conf" / "base.toml").annotate.model
 
@@ -88,6 +89,19 @@ def test_article_that_fails_costs_only_itself(spark: SparkSession) -> None:
     assert found["2"].mentions is None
     assert [found[i].error for i in "13"] == [None, None]
     assert all(found[i].mentions for i in "13")
+
+
+def test_text_on_which_the_tagger_fails_costs_only_itself(spark: SparkSession) -> None:
+    texts = ["Ann Ray left Oslo.\n@highlight\nBo Lin left", "word " * 250_000, "Bo Lin left Rome."]
+    rows = spark.createDataFrame(list(enumerate(texts)), "n int, text string").coalesce(1)
+    tag = make_tag_udf("spacy", MODEL)
+    together = [r.made for r in rows.select("n", tag("text").alias("made")).orderBy("n").collect()]
+    alone = [r.made for n in (0, 2) for r in rows.where(f"n = {n}").select(tag("text").alias("made")).collect()]
+    assert together[1].tokens is None
+    assert together[1].error.startswith("ValueError: a text of 1250000 characters")
+    assert [together[0], together[2]] == alone
+    # The mark of a bullet is no token; offsets are those of the whole passage.
+    assert [texts[0][t.start : t.end] for t in together[0].tokens] == "Ann Ray left Oslo . Bo Lin left".split()
 
 
 def test_progress_is_logged_where_there_is_no_terminal(

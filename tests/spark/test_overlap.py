@@ -1,6 +1,5 @@
 """Crawled articles that are also among Hermann's."""
 
-import random
 from typing import Any
 
 import pytest
@@ -10,31 +9,32 @@ from jobs.job_support.contracts import ARTICLES
 from jobs.transforms.overlap import find_overlap, overlap_in_table, reject_overlap
 from jobs.transforms.sources import CANDIDATES
 from tests.builders import article_id, make_article
+from tests.spark.reading import words
 from udfs.article_urls import url_key
 from udfs.near_duplicates import shingle_signature
 
 
-def words(n: int, seed: int, edits: int = 0) -> str:
-    drawn = [f"w{random.Random(seed * 10_000 + i).randrange(10**6)}" for i in range(n)]
-    for position in random.Random(seed).sample(range(n), edits):
-        drawn[position] = f"edit{position}"
-    return " ".join(drawn)
-
-
 def row(n: int, text: str, url: str | None = None) -> dict[str, Any]:
-    return {"article_id": article_id(n), "url_key": url_key(url), "shingle_hashes": shingle_signature(text).tolist()}
+    hashes = shingle_signature(text).tolist()
+    return {
+        "article_id": article_id(n),
+        "url_key": url_key(url),
+        "shingle_hashes": hashes,
+        "content_hash": f"content {text}",
+    }
 
 
 def frame(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    return spark.createDataFrame(list(rows), "article_id string, url_key string, shingle_hashes array<bigint>")
+    columns = "article_id string, url_key string, shingle_hashes array<bigint>, content_hash string"
+    return spark.createDataFrame(list(rows), columns)
 
 
 def overlap(spark: SparkSession, ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> dict[str, str]:
     found = find_overlap(frame(spark, *ours), frame(spark, *theirs), near_identical=0.8)
-    assert found.columns == ["article_id", "detail", "other_id"]
+    assert found.columns == ["article_id", "detail", "counterpart"]
     rows = found.collect()
     assert len({r.article_id for r in rows}) == len(rows)
-    assert all(r.detail.endswith(f" as {r.other_id}") for r in rows)
+    assert all(r.detail.endswith(f" as {r.counterpart.partition(':')[0]}") for r in rows)
     return {r.article_id: r.detail for r in rows}
 
 
@@ -77,7 +77,7 @@ def test_missing_urls_are_not_the_same_url(spark: SparkSession) -> None:
 
 
 def test_articles_without_a_signature_overlap_by_id_and_url_only(spark: SparkSession) -> None:
-    bare: dict[str, Any] = {"article_id": article_id(1), "url_key": None, "shingle_hashes": []}
+    bare: dict[str, Any] = row(1, "") | {"shingle_hashes": []}
     assert overlap(spark, [bare], [bare | {"article_id": article_id(2)}]) == {}
 
 
@@ -86,9 +86,7 @@ def test_many_copies_of_one_notice_make_no_pairs_of_pairs(spark: SparkSession) -
     ours = [row(n, notice) for n in range(1, 400)]
     theirs = [row(n, notice) for n in range(1_000, 1_400)]
     found = find_overlap(frame(spark, *ours), frame(spark, *theirs), near_identical=0.8)
-    assert {(r.detail, r.other_id) for r in found.collect()} == {
-        (f"near-identical text (1.00) as {article_id(1_000)}", article_id(1_000))
-    }
+    assert {r.detail for r in found.collect()} == {f"near-identical text (1.00) as {article_id(1_000)}"}
     assert found.count() == 399
     assert "CartesianProduct" not in found._jdf.queryExecution().executedPlan().toString()
     assert "BroadcastNestedLoop" not in found._jdf.queryExecution().executedPlan().toString()
@@ -107,16 +105,16 @@ def test_reject_overlap_leaves_hermanns_and_earlier_rejects_alone(spark: SparkSe
 
     rows = [candidate(1, "crawled"), candidate(2, "hermann"), candidate(3, "crawled", "empty"), candidate(4, "crawled")]
     hits = spark.createDataFrame(
-        [(article_id(n), f"same URL as {article_id(9)}", article_id(9)) for n in (1, 2, 3)],
-        "article_id string, detail string, other_id string",
+        [(article_id(n), f"same URL as {article_id(9)}", "nine:url") for n in (1, 2, 3)],
+        "article_id string, detail string, counterpart string",
     )
     made = reject_overlap(spark.createDataFrame(rows, CANDIDATES), hits)
     assert made.columns == CANDIDATES.names
-    assert {r.article_id: (r.reject_reason, r.reject_detail) for r in made.collect()} == {
-        article_id(1): ("also_in_hermann", f"same URL as {article_id(9)}"),
-        article_id(2): (None, None),
-        article_id(3): ("empty", "was so before"),
-        article_id(4): (None, None),
+    assert {r.article_id: (r.reject_reason, r.reject_detail, r.source_signature) for r in made.collect()} == {
+        article_id(1): ("also_in_hermann", f"same URL as {article_id(9)}", "s:nine:url"),
+        article_id(2): (None, None, "s"),
+        article_id(3): ("empty", "was so before", "s"),
+        article_id(4): (None, None, "s"),
     }
 
 
@@ -125,9 +123,9 @@ def test_overlap_in_table_gives_rejects_of_crawled_articles(spark: SparkSession)
         make_article("Ann won.", n, origin=origin) for n, origin in ((1, "crawled"), (2, "hermann"), (3, "crawled"))
     ]
     hits = spark.createDataFrame(
-        [(article_id(n), "same id", article_id(n)) for n in (1, 2)], "article_id string, detail string, other_id string"
+        [(article_id(n), "same id", "other:id") for n in (1, 2)], "article_id string, detail string, counterpart string"
     )
     found = overlap_in_table(spark.createDataFrame(table, ARTICLES.schema), hits).collect()
     assert [(r.stage, r.input, r.reason, r.article_id, r.fingerprint) for r in found] == [
-        ("ingest", f"cnn/stories/{article_id(1)}.story", "also_in_hermann", article_id(1), "s")
+        ("ingest", f"cnn/stories/{article_id(1)}.story", "also_in_hermann", article_id(1), "s:other:id")
     ]

@@ -1,8 +1,11 @@
 """The whole line on a small corpus: first run, rerun, added, edited and bad articles, changed settings."""
 
+import io
 import json
 import os
 import shutil
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from jobs import ingest_articles, run_pipeline
 from jobs.job_support.contracts import CONTRACTS
-from jobs.job_support.run_metrics import StageCounts
 from jobs.job_support.settings import SettingsError
 from jobs.job_support.store import Store, table_hash
 from tests.corpus.lay_out import lay_out, source_articles
@@ -24,11 +26,7 @@ DOWNSTREAM = ("annotations", "passages", "sentences", "triples", "token_tags")
 
 
 def bundled(standoff: bool, start: int, n: int) -> list[SourceArticle]:
-    return [a for a in source_articles() if a.standoff == standoff][start : start + n]
-
-
-def work_of(counts: list[StageCounts]) -> dict[str, int]:
-    return {c.stage: c.rows_in for c in counts if c.did_work}
+    return [a for a in source_articles() if a.standoff == standoff and a.layout == "story"][start : start + n]
 
 
 def touch_later(path: Path) -> None:
@@ -36,81 +34,129 @@ def touch_later(path: Path) -> None:
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1_000_000_000))
 
 
-def test_pipeline_does_only_the_missing_work(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    corpus = tmp_path / "corpus"
-    first = [*bundled(True, 0, 2), *bundled(False, 0, 2)]
-    lay_out(first, corpus)
-    (corpus / "cnn" / "stories" / f"{'0' * 40}.story").write_text("  \n")
-    (corpus / "cnn" / "stories" / f"{'1' * 40}.story").write_text("<!DOCTYPE html><html><body>Quota</body></html>")
-    source = f'ingest.sources=[{{path="{corpus}"}}]'
-    settings = settings_for(tmp_path, source)
-    store = Store(spark, settings.paths.tables)
+FIRST = (*bundled(True, 0, 2), *bundled(False, 0, 2))
 
-    # First run.
-    counts = run_pipeline.run(spark, settings)
-    assert work_of(counts) == {"ingest": 6, "annotate": 4, "generate": 4, "tag": 4, "export": counts[4].rows_in}
-    shown = capsys.readouterr().out
-    assert "passage-query-answers triples" in shown
-    ids = {a.article_id for a in first}
+
+@dataclass(frozen=True)
+class Line:
+    """A corpus of the articles ``FIRST`` and two bad files, and a folder with all that the pipeline makes of it."""
+
+    spark: SparkSession
+    corpus: Path
+    out: Path
+
+    @property
+    def store(self) -> Store:
+        return Store(self.spark, str(self.out / "tables"))
+
+    def run(self, *overrides: str) -> dict[str, int]:
+        """Runs all stages up to triples, and the export; how many inputs each stage did that did any."""
+        source = f'ingest.sources=[{{path="{self.corpus}"}}]'
+        settings = settings_for(self.out, "filter.enabled=false", source, *overrides)
+        return {c.stage: c.rows_in for c in run_pipeline.run(self.spark, settings) if c.did_work}
+
+    def hashes(self, where: str) -> dict[str, str]:
+        return {name: table_hash(self.store.read(name).where(where)) for name in DOWNSTREAM}
+
+    def versions(self) -> dict[str, int]:
+        return {name: self.store.version(name) for name in CONTRACTS}
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """What the first run did and said; not to be written to."""
+
+    line: Line
+    untouched_corpus: Path
+    work: dict[str, int]
+    shown: str
+
+
+@pytest.fixture(scope="module")
+def first_run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
+    folder = tmp_path_factory.mktemp("first_run")
+    line = Line(spark, folder / "corpus", folder)
+    lay_out(FIRST, line.corpus)
+    (line.corpus / "cnn" / "stories" / f"{'0' * 40}.story").write_text("  \n")
+    (line.corpus / "cnn" / "stories" / f"{'1' * 40}.story").write_text("<!DOCTYPE html><html><body>Quota</body></html>")
+    untouched = Path(shutil.copytree(line.corpus, folder / "untouched"))
+    with redirect_stdout(io.StringIO()) as shown:
+        work = line.run()
+    return FirstRun(line, untouched, work, shown.getvalue())
+
+
+@pytest.fixture
+def line(first_run: FirstRun, tmp_path: Path) -> Line:
+    """The state after the first run: a copy of what it made, and the corpus (its path is in the tables) put back."""
+    first = first_run.line
+    shutil.rmtree(first.corpus)
+    shutil.copytree(first_run.untouched_corpus, first.corpus)
+    for name in ("tables", "release", "report"):
+        shutil.copytree(first.out / name, tmp_path / name)
+    return replace(first, out=tmp_path)
+
+
+def test_first_run_takes_every_article_through_all_stages(first_run: FirstRun) -> None:
+    store = first_run.line.store
+    queries = store.read("triples").where("keep").count()
+    assert first_run.work == {"ingest": 6, "annotate": 4, "generate": 4, "tag": 4, "export": queries}
+    assert "passage-query-answers triples" in first_run.shown
     articles = {r.article_id: r for r in store.read("articles").collect()}
-    assert set(articles) == ids
-    assert {r.reason for r in store.read("rejects").collect()} == {"empty", "error_page"}
-    assert {i: a.origin for i, a in articles.items()} == {
-        a.article_id: "hermann" if a.standoff else "crawled" for a in first
+    assert {i: (a.origin, a.text, a.fold) for i, a in articles.items()} == {
+        a.article_id: ("hermann" if a.standoff else "crawled", a.text, fold_of(a.article_id)) for a in FIRST
     }
-    for a in first:
-        assert articles[a.article_id].text == a.text
-        assert articles[a.article_id].fold == fold_of(a.article_id)
+    assert {r.reason for r in store.read("rejects").collect()} == {"empty", "error_page"}
     annotators = {r.article_id: r.annotator for r in store.read("annotations").collect()}
-    assert annotators == {a.article_id: "stand-off" if a.standoff else "spacy" for a in first}
-    check_release(store, Path(settings.paths.release) / "record.json")
+    assert annotators == {a.article_id: "stand-off" if a.standoff else "spacy" for a in FIRST}
+    check_release(store, first_run.line.out / "release" / "record.json")
 
-    # Nothing to do: no new version of any table, and it says so.
-    versions = {name: store.version(name) for name in CONTRACTS}
-    assert work_of(run_pipeline.run(spark, settings)) == {}
-    assert {name: store.version(name) for name in CONTRACTS} == versions
+
+def test_rerun_makes_no_version_of_any_table_and_says_so(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
+    versions = line.versions()
+    assert line.run() == {}
+    assert line.versions() == versions
     assert "Nothing to do: everything is up to date" in capsys.readouterr().out
 
-    # Two articles more: two are processed downstream, the rows of the others stay as they are.
-    before = {name: table_hash(store.read(name)) for name in DOWNSTREAM}
+
+def test_added_articles_leave_the_rows_of_the_others_as_they_are(line: Line) -> None:
+    old = f"article_id in ({', '.join(repr(a.article_id) for a in FIRST)})"
+    before = line.hashes(old)
     more = [*bundled(True, 2, 1), *bundled(False, 2, 1)]
-    lay_out([*first, *more], corpus)
-    counts = run_pipeline.run(spark, settings)
-    assert work_of(counts) | {"export": 0} == {"ingest": 2, "annotate": 2, "generate": 2, "tag": 2, "export": 0}
-    old = f"article_id in ({', '.join(repr(i) for i in sorted(ids))})"
-    assert {name: table_hash(store.read(name).where(old)) for name in DOWNSTREAM} == before
+    lay_out([*FIRST, *more], line.corpus)
+    work = line.run()
+    assert work == {"ingest": 2, "annotate": 2, "generate": 2, "tag": 2, "export": work["export"]}
+    assert line.hashes(old) == before
+    added = {a.article_id for a in more}
+    for name in DOWNSTREAM:
+        assert added <= {r.article_id for r in line.store.read(name).collect()}, name
 
-    # An edited article replaces its own rows.
-    edited = (
-        corpus / ("cnn" if first[2].publisher == "CNN" else "dailymail") / "stories" / f"{first[2].article_id}.story"
-    )
+
+def test_edited_article_replaces_its_own_rows(line: Line) -> None:
+    article = FIRST[2]
+    others = f"article_id != '{article.article_id}'"
+    before = line.hashes(others)
     last_sentence = "Nobody at the harbour could say afterwards who had paid for the lanterns."
-    others = f"article_id != '{first[2].article_id}'"
-    before = {name: table_hash(store.read(name).where(others)) for name in DOWNSTREAM}
-    edited.write_text(first[2].text.replace("\n\n@highlight", f"\n\n{last_sentence}\n\n@highlight", 1))
-    touch_later(edited)
-    counts = run_pipeline.run(spark, settings)
-    assert {k: work_of(counts).get(k) for k in ("ingest", "annotate", "generate")} == {
-        "ingest": 1, "annotate": 1, "generate": 1,
-    }  # fmt: skip
-    assert {name: table_hash(store.read(name).where(others)) for name in DOWNSTREAM} == before
-    sentences = store.read("sentences")
-    assert [s.article_id for s in sentences.where(f"text = '{last_sentence}'").collect()] == [first[2].article_id]
+    (story,) = line.corpus.glob(f"*/stories/{article.article_id}.story")
+    story.write_text(article.text.replace("\n\n@highlight", f"\n\n{last_sentence}\n\n@highlight", 1))
+    touch_later(story)
+    work = line.run()
+    assert [work[stage] for stage in ("ingest", "annotate", "generate")] == [1, 1, 1]
+    assert line.hashes(others) == before
+    found = line.store.read("sentences").where(f"text = '{last_sentence}'").collect()
+    assert [s.article_id for s in found] == [article.article_id]
 
-    # A source's publisher is a setting of ingest: it reaches the passages without new annotation.
-    named = f'ingest.sources=[{{path="{corpus}", publisher="The Wire"}}]'
-    counts = run_pipeline.run(spark, settings_for(tmp_path, named))
-    assert {k: v for k, v in work_of(counts).items() if k not in ("export", "tag")} == {"ingest": 8, "generate": 6}
-    assert {p.publisher for p in store.read("passages").collect()} == {"The Wire"}
-    run_pipeline.run(spark, settings)
 
-    # A setting of generate redoes generate and what follows from it, nothing before.
-    counts = run_pipeline.run(spark, settings_for(tmp_path, source, "generate.min_sentence_tokens=14"))
-    assert {k: v for k, v in work_of(counts).items() if k != "export"} == {"generate": 6, "tag": 6}
-    assert min(len(s.text.split()) for s in store.read("sentences").where("keep").collect()) >= 14
-    check_release(store, Path(settings.paths.release) / "record.json")
+def test_publisher_of_a_source_reaches_the_passages_without_new_annotation(line: Line) -> None:
+    work = line.run(f'ingest.sources=[{{path="{line.corpus}", publisher="The Wire"}}]')
+    assert work == {"ingest": 6, "generate": 4, "tag": 4, "export": work["export"]}
+    assert {p.publisher for p in line.store.read("passages").collect()} == {"The Wire"}
+
+
+def test_changed_rule_redoes_generate_and_what_follows_from_it(line: Line) -> None:
+    work = line.run("generate.min_sentence_tokens=14")
+    assert work == {"generate": 4, "tag": 4, "export": work["export"]}
+    assert min(len(s.text.split()) for s in line.store.read("sentences").where("keep").collect()) >= 14
+    check_release(line.store, line.out / "release" / "record.json")
 
 
 def check_release(store: Store, path: Path) -> None:

@@ -17,13 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.job_support.contracts import ARTICLES, REJECTS
 from jobs.job_support.settings import SettingsError, Source
 from jobs.transforms.candidates import accepted, check_yield, rejected, yield_by_source
-from jobs.transforms.sources import (
-    CANDIDATES,
-    find_roots,
-    known_inputs,
-    reading_tasks,
-    unmatched_urls,
-)
+from jobs.transforms.inputs import find_roots
+from jobs.transforms.sources import CANDIDATES, reading_tasks, unmatched_urls
 from tests.spark.reading import (
     ENTITIES,
     PAGE,
@@ -72,7 +67,7 @@ def test_every_layout_is_read_in_one_run(read: Reader, tmp_path: Path) -> None:
             f"cnn/entities/{hexes(1)}.txt": ENTITIES,
             f"cnn/stories/{hexes(2)}.story": STORY,
             f"cnn/tokens/{hexes(9)}.txt": TOKENS,
-            f"cnn/downloads/{hexes(8)}.html": "x",
+            f"cnn/downloads/{hexes(1)}.html": PAGE,
             "flat/plain.story": "Bo Lin lost.",
             "flat/empty.story": "\n",
             "flat/page.story": PAGE,
@@ -95,6 +90,7 @@ def test_every_layout_is_read_in_one_run(read: Reader, tmp_path: Path) -> None:
     assert found.summary() == {
         f"{hexes(1)}.story": (None, "hermann", "CNN", 7),
         f"{hexes(2)}.story": (None, "crawled", "CNN", None),
+        f"{hexes(9)}.txt": ("stand_off_without_story", None, None, None),
         "plain.story": (None, "crawled", None, None),
         "empty.story": ("empty", None, None, None),
         "page.story": ("error_page", None, None, None),
@@ -114,6 +110,45 @@ def test_every_layout_is_read_in_one_run(read: Reader, tmp_path: Path) -> None:
         if row.stand_off:
             names = [row.text[m.start : m.end] for m in row.stand_off]
             assert names == ["Zoë Ray", "Al-Din", "Ray", "Paris", "Ray", "Al-Din", "Paris"]
+
+
+def test_page_without_its_story_is_read_from_folder_and_archive(read: Reader, tmp_path: Path) -> None:
+    one, other, third = (hexes(n) for n in (1, 2, 3))
+    write(
+        tmp_path,
+        {
+            f"cnn/stories/{one}.story": STORY,
+            f"cnn/downloads/{one}.html": PAGE,
+            f"cnn/downloads/{other}.html": PAGE,
+            f"cnn/tokens/{other}.txt": TOKENS,
+            "cnn/front.htm": PAGE,
+            "more.tgz": tgz(
+                {
+                    f"dm/downloads/{one}.html": PAGE,
+                    f"dm/stories/{one}.story": STORY,
+                    f"dm/downloads/{third}.html": PAGE,
+                }
+            ),
+        },
+    )
+    found = read(ingest_of(tmp_path))
+    rows = {
+        " ".join(filter(None, (r.source_path.removeprefix(f"{tmp_path}/"), r.source_item))): r for r in found.rows()
+    }
+    assert {name: (r.format, r.article_id) for name, r in rows.items()} == {
+        f"cnn/stories/{one}.story": ("story", one),
+        f"cnn/downloads/{other}.html": ("html", other),
+        "cnn/front.htm": ("html", sha1(f"{tmp_path.name}/cnn/front.htm".encode()).hexdigest()),
+        f"more.tgz dm/stories/{one}.story": ("story", one),
+        f"more.tgz dm/downloads/{third}.html": ("html", third),
+    }
+    inputs = {Path(r.path).name: (r.kind, r.page_path, r.tokens_path) for r in found.listed.collect()}
+    assert inputs == {
+        f"{one}.story": ("story", f"{tmp_path}/cnn/downloads/{one}.html", None),
+        f"{other}.html": ("page", f"{tmp_path}/cnn/downloads/{other}.html", f"{tmp_path}/cnn/tokens/{other}.txt"),
+        "front.htm": ("page", f"{tmp_path}/cnn/front.htm", None),
+        "more.tgz": ("archive", None, None),
+    }
 
 
 def test_articles_and_rejects_fit_their_contracts(read: Reader, tmp_path: Path) -> None:
@@ -164,7 +199,7 @@ def test_source_that_gives_no_article_is_an_error(read: Reader, tmp_path: Path) 
     assert reject.input == f"{tmp_path}/bad/cnn_stories.tgz"
     assert "an HTML or XML page" in reject.detail
     found = read(ingest_of(tmp_path / "good", tmp_path / "none"))
-    with pytest.raises(SettingsError, match=r"ingest.sources\[1\].path \(.*/none\): no .story"):
+    with pytest.raises(SettingsError, match=r"ingest.sources\[1\].path \(.*/none\): no .story, .html, archive"):
         check(found, accepted(found.candidates), rejected(found.candidates))
 
 
@@ -173,7 +208,7 @@ def test_source_whose_articles_stand_elsewhere_too_is_no_error(
 ) -> None:
     write(tmp_path, {f"one/{hexes(1)}.story": STORY, f"two/{hexes(1)}.story": STORY})
     found = read(ingest_of(tmp_path / "one", tmp_path / "two"))
-    resolved = resolve_duplicates(found.candidates, articles=no_articles(spark), inputs=found.work)
+    resolved = resolve_duplicates(found.candidates, articles=no_articles(spark), work=found.work)
     assert {r.reason for r in rejected(resolved).collect()} == {"duplicate_article"}
     check(found, accepted(resolved), rejected(resolved))
 
@@ -227,19 +262,17 @@ def test_hermann_lists_decide_the_origin(read: Reader, tmp_path: Path, how: str)
     assert {r.article_id: r.origin for r in rows} == {listed: "hermann", hexes(1): "crawled"}
 
 
-def test_only_new_and_changed_inputs_are_read(read: Reader, spark: SparkSession, tmp_path: Path) -> None:
+def test_only_new_and_changed_inputs_are_read(read: Reader, tmp_path: Path) -> None:
     corpus = {f"cnn/stories/{hexes(n)}.story": STORY for n in range(4)}
     write(tmp_path, {**corpus, f"cnn/tokens/{hexes(0)}.txt": TOKENS, "bad.story": "", "r.jsonl": "{"})
     ingest = ingest_of(tmp_path)
     first = read(ingest)
     assert first.work.count() == 6
-    articles, rejects = accepted(first.candidates), rejected(first.candidates)
-    known = known_inputs(first.work, articles=articles, rejects=rejects)
-    assert read(ingest, known).work.count() == 0
+    assert read(ingest, first.work).work.count() == 0
     # An edit of stand-off is an edit of its story.
     write(tmp_path, {f"cnn/stories/{hexes(9)}.story": STORY, f"cnn/entities/{hexes(0)}.txt": ENTITIES})
     os.utime(tmp_path / "bad.story", ns=(1, 1))
-    work = read(ingest, known).work.collect()
+    work = read(ingest, first.work).work.collect()
     assert sorted(Path(r.path).name for r in work) == [f"{hexes(0)}.story", f"{hexes(9)}.story", "bad.story"]
     (edited,) = (r for r in work if hexes(0) in r.path)
     old = next(r for r in first.listed.collect() if hexes(0) in r.path)
@@ -308,6 +341,7 @@ def test_archive_and_folder_give_the_same_articles(read: Reader, tmp_path: Path,
         ({}, 1),
         ({"story": (1, 10)}, 1),
         ({"story": (1_001, 10)}, 3),
+        ({"story": (400, 10), "page": (400, 10), "stand_off": (1, 10)}, 2),
         ({"archive": (4, 10**9)}, 4),
         ({"jsonl": (1, 5_000_001), "parquet": (1, 1)}, 3),
     ],

@@ -39,11 +39,12 @@ def many(n: int) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_archive_gives_stories_and_stand_off_as_they_come(mode: str) -> None:
+def test_archive_gives_stories_stand_off_and_pages_as_they_come(mode: str) -> None:
     files = {
         "./cnn/stories/a.story": b"A",
         "cnn/tokens/a.txt": b"0,0",
-        "cnn/x.html": b"-",
+        "cnn/downloads/a.html": b"P",
+        "cnn/x.png": b"-",
         "cnn/stories/._a.story": b"-",
     }
     members, reason, _ = opened(tar(files, mode))
@@ -51,6 +52,7 @@ def test_archive_gives_stories_and_stand_off_as_they_come(mode: str) -> None:
     assert members == [
         Member("story", "cnn/stories/a", "cnn/stories/a.story", b"A"),
         Member("tokens", "cnn/stories/a", "cnn/tokens/a.txt", b"0,0"),
+        Member("page", "cnn/stories/a", "cnn/downloads/a.html", b"P"),
     ]
 
 
@@ -63,7 +65,7 @@ def test_truncated_archive_keeps_what_came_before_the_break(mode: str, share: fl
     assert reason == "broken_archive"
     # At most the story in which the archive breaks, and the one that the compressor had not finished, are lost.
     assert len(members) >= 40 * share - 3
-    assert f"after {len(members)} stories" in detail
+    assert f"after {len(members)} articles" in detail
     assert all(files[m.name] == m.content for m in members)
 
 
@@ -104,7 +106,7 @@ def test_archive_with_a_wrong_checksum_is_seen() -> None:
         (b"\x1f\x8b\x08broken", "not_an_archive", "no tar archive"),
         (b"", "empty", "0 bytes"),
         (tar({"README": b"x"}), "not_articles", "1 files"),
-        (tar({"tokens/a.txt": b"0,0"}), "not_articles", "none of them a .story"),
+        (tar({"tokens/a.txt": b"0,0"}), "not_articles", "none of them a .story or .html"),
         (tar({}), "not_articles", "0 files"),
     ],
 )
@@ -112,6 +114,11 @@ def test_file_that_is_no_archive_of_stories_names_its_fault(content: bytes, reas
     _, found, detail = opened(content)
     assert found == reason
     assert says in detail
+
+
+def test_archive_of_pages_alone_is_sound() -> None:
+    members, reason, _ = opened(tar({"a.html": b"<html>"}))
+    assert ([m.role for m in members], reason) == (["page"], None)
 
 
 def test_archive_takes_a_story_larger_than_any_only_up_to_the_limit() -> None:

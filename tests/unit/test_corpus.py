@@ -9,13 +9,16 @@ import pytest
 
 from tests.corpus.check_articles import cloze_of, unmarked_repeats
 from tests.corpus.generator import generate_articles
-from tests.corpus.lay_out import source_articles, stand_off_lines
+from tests.corpus.lay_out import lay_out, page_of, source_articles, stand_off_lines
 from tests.corpus.markup import MarkupError, parse_article
+from tests.corpus.pages import PAGE_LAYOUTS
 from udfs.annotators.stand_off import read_stand_off
 from udfs.cloze import ngrams
+from udfs.sources.pages import parse_page
 from udfs.story_text import parse_story
 
 ARTICLES = source_articles()
+PAGES = [a for a in ARTICLES if a.layout != "story"]
 
 
 def test_corpus_has_what_the_readme_says() -> None:
@@ -85,6 +88,59 @@ def test_generated_stand_off_fits_the_text() -> None:
         read = read_stand_off(article.text, [*story.paragraphs, *story.highlights], tokens, entities)
         assert read.dropped == 0
         assert all(re.search(r"\w", article.text[m.start : m.end]) for m in read.mentions)
+
+
+def test_some_articles_are_pages_of_each_layout() -> None:
+    assert {a.layout for a in PAGES} == set(PAGE_LAYOUTS)
+    assert sum(n >= 2 for n in Counter(a.layout for a in PAGES).values()) >= 3
+    in_windows_1252 = [page_of(a) for a in PAGES if a.encoding == "windows-1252"]
+    assert in_windows_1252
+    assert not any(page.isascii() for page in in_windows_1252)
+
+
+@pytest.mark.parametrize("article", PAGES, ids=lambda a: a.path.stem)
+def test_page_of_an_article_gives_its_text(article) -> None:
+    page = parse_page(page_of(article))
+    assert page.story == article.text
+    assert (page.layout, page.encoding, page.url) == (article.layout, article.encoding, article.url)
+    assert page.publisher == article.publisher
+
+
+def test_lay_out_writes_each_article_once(tmp_path: Path) -> None:
+    story = next(a for a in ARTICLES if not a.standoff and a.layout == "story")
+    page = PAGES[0]
+    earlier = tmp_path / "cnn" / "stories" / f"{page.article_id}.story"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text(page.text)
+    lay_out([story, page], tmp_path)
+    (story_file,) = tmp_path.rglob(f"{story.article_id}.*")
+    (page_file,) = tmp_path.rglob(f"{page.article_id}.*")
+    assert story_file.read_text(encoding="utf-8") == story.text
+    assert page_file.relative_to(tmp_path).parts[1:] == ("downloads", f"{page.article_id}.html")
+    assert page_file.read_bytes() == page_of(page)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('layout = "story"', None),
+        ('layout = "cnn_2015"', "stand-off goes with a story"),
+        ('layout = "daily_mail_2015"', "layout 'daily_mail_2015' is not 'story' or one of ['cnn_2010'"),
+        ('layout = "html"', "layout 'html' is not 'story'"),
+        ('layout = "story"\nencoding = "latin-9"', "encoding 'latin-9' is none of ['utf-8', 'windows-1252']"),
+    ],
+)
+def test_layout_of_a_source_file_is_checked(tmp_path: Path, line: str, message: str | None) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        f'+++\nurl = "u"\npublisher = "CNN"\nstandoff = true\n{line}\ntitle = "t"\n[entities]\nann = "PERSON"\n'
+        "+++\n[Ann|ann] left.\n"
+    )
+    if message is None:
+        assert parse_article(path).encoding == "utf-8"
+        return
+    with pytest.raises(MarkupError, match=re.escape(message)):
+        parse_article(path)
 
 
 @pytest.mark.parametrize(

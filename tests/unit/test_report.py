@@ -41,10 +41,21 @@ def test_unaccounted_finds_what_was_lost_between_stages() -> None:
     assert unaccounted(COUNTS) == []
     assert unaccounted(COUNTS | {("annotate", "article", KEPT): 2}) == [
         "3 articles ingested but 2 articles annotated or failed",
-        "2 articles annotated but 3 passages judged",
+        "2 articles annotated but 3 passages judged or failed",
     ]
     failed = COUNTS | {("annotate", "article", KEPT): 2, ("annotate", "article", "annotator_failed"): 1}
     assert unaccounted(failed | {("generate", "passage", KEPT): 1}) == []
+    assert unaccounted(failed | {("generate", "passage", KEPT): 0, ("generate", "passage", "rules_failed"): 1}) == []
+    assert unaccounted(COUNTS | {("tag", "article", "tagger_failed"): 1}) == []
+
+
+def test_funnel_shows_what_failed() -> None:
+    failed = {("generate", "passage", "rules_failed"): 1, ("tag", "article", "tagger_failed"): 2}
+    lines = [line.split() for line in render_funnel(COUNTS | failed).splitlines()]
+    passages = next(i for i, line in enumerate(lines) if line[:2] == ["candidate", "passages"])
+    assert lines[passages] == ["candidate", "passages", "4", "kept", "2", "50.0%"]
+    assert lines[passages + 1 : passages + 3] == [["-", "rules_failed", "1"], ["-", "few_entities", "1"]]
+    assert lines[-2:] == [["articles", "without", "token", "tags", "2"], ["-", "tagger_failed", "2"]]
 
 
 @pytest.mark.parametrize(

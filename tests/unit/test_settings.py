@@ -58,9 +58,10 @@ def test_override_sets_typed_values_strings_and_sources() -> None:
         ("generate.min_sentence_tokens ", "write section.key=value"),
         ("generate.min_sentence_tokens=many", "generate.min_sentence_tokens: Input should be a valid integer"),
         ("generate.min_sentence_tokens=0", "generate.min_sentence_tokens must be at least 1"),
+        ("annotate.max_failed_share=0.1", "did you mean 'limits.max_failed_share'?"),
         ("min_sentence_tokens=3", "did you mean 'generate.min_sentence_tokens'?"),
         ("annotate=3", "annotate is a section; set one of its keys"),
-        ("annotate.max_failed_share=2", "less than or equal to 1"),
+        ("limits.max_failed_share=2", "less than or equal to 1"),
         ('ingest.sources=[{path="x", orign="crawled"}]', "did you mean 'origin'?"),
         ('ingest.sources=[{path="x", origin="found"}]', "'auto', 'hermann' or 'crawled'"),
         # A trailing blank in a key is no other key that is ignored: it is cut off, as around "=" in TOML.
@@ -70,6 +71,29 @@ def test_override_sets_typed_values_strings_and_sources() -> None:
 def test_error_names_key_and_remedy(override: str, message: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(message)):
         load_settings(CONF / "local.toml", [override])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("generate.min_sentence_tokens", "many"),
+        ("generate.min_sentence_tokens", "0"),
+        ("ingest.sources", '[{path="x", origin="found"}]'),
+        ("limits.max_failed_share", "2"),
+        ("spark.master", "2"),
+    ],
+)
+def test_error_in_an_override_names_the_override_and_not_the_file(key: str, value: str) -> None:
+    overrides = [f"{key}={value}", "generate.overlap_ngram=4"]
+    with pytest.raises(SettingsError, match=re.escape(f"--set {key}={value}: {key}")) as raised:
+        load_settings(CONF / "local.toml", overrides)
+    assert "local.toml" not in str(raised.value)
+    assert "overlap_ngram" not in str(raised.value)
+
+
+def test_error_names_the_last_override_of_a_key() -> None:
+    with pytest.raises(SettingsError, match=r"^--set generate\.overlap_ngram=b: generate\.overlap_ngram: "):
+        load_settings(CONF / "local.toml", ["generate.overlap_ngram=a", "generate.overlap_ngram=b"])
 
 
 def test_error_names_the_file(tmp_path: Path) -> None:
@@ -84,6 +108,9 @@ def test_error_names_the_file(tmp_path: Path) -> None:
         load_settings(tmp_path / "mine.toml")
     (tmp_path / "mine.toml").write_text("[generate]\nmin_sentence_tokens = 11\n")
     assert load_settings(tmp_path / "mine.toml").generate.min_sentence_tokens == 11
+    (tmp_path / "mine.toml").write_text('[generate]\nmin_sentence_tokens = "11 words"\n')
+    with pytest.raises(SettingsError, match=r"^\S*mine\.toml: generate\.min_sentence_tokens: Input should be"):
+        load_settings(tmp_path / "mine.toml", ["generate.overlap_ngram=4"])
 
 
 def test_stage_hash_depends_on_values_alone() -> None:

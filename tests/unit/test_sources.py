@@ -47,7 +47,15 @@ ENTITIES = b"0,0,1;1,3,5;0,7,7;2,9,9;0,13,13;1,15,17;2,19,19"
         ("tokens/a.story", None),
         ("cnn/notes.txt", None),
         ("LICENSE", None),
-        ("page.html", None),
+        ("page.html", ("page", "page")),
+        ("cnn/stories/a.htm", ("page", "cnn/stories/a")),
+        ("cnn/downloads/a.HTML", ("page", "cnn/stories/a")),
+        ("downloads/a.html", ("page", "stories/a")),
+        ("downloads/2015/a.html", ("page", "downloads/2015/a")),
+        ("tokens/a.html", None),
+        ("cnn/gold/a.html", None),
+        ("cnn/downloads/a.jsonl", None),
+        ("cnn/downloads/2015/a.story", None),
         (".hidden.story", None),
         (".git/a.story", None),
         ("t/_delta_log/0.json", None),
@@ -79,6 +87,8 @@ def test_look_at_finds_every_file_once_at_any_depth(tmp_path: Path) -> None:
         "cnn/tokens/c.txt",
         "y/2024/01/02/d.story",
         "stories/e.story",
+        "cnn/downloads/h.html",
+        "downloads/2015/i.htm",
     ]
     write(tmp_path, {n: "x" for n in [*names, "cnn/gold/f.json", "downloads/g.story", "x_urls.txt", "README.txt"]})
     assert sorted(n for _, n in listed(tmp_path)) == sorted(names)
@@ -168,6 +178,8 @@ def test_record_id(identifier: str | None, url: str | None, expected: str | None
         ("news", "stories/a.story", None, "news"),
         ("data", "gum.tgz/stories/a.story", None, None),
         ("data", "a.story", None, None),
+        ("gum", "news/downloads/a.html", None, "news"),
+        ("data", "cnn/downloads/a.html", None, "CNN"),
     ],
 )
 def test_publisher_of(name: str, relative: str, url: str | None, publisher: str | None) -> None:
@@ -364,9 +376,9 @@ def test_batches_are_bounded_and_keep_empty_lists_and_nulls_apart(tmp_path: Path
     count = MAX_ROWS + 10
     write(tmp_path, {f"{i}.story": STORY if i else "Ann won." for i in range(count)})
     write(tmp_path, {"tokens.txt": TOKENS, "entities.txt": b""})
-    names = ("source", "path", "relative", "article_id", "tokens_path", "entities_path", "signature")
+    names = ("source", "kind", "path", "relative", "article_id", "tokens_path", "entities_path")
     rows = [
-        dict(zip(names, (0, f"{tmp_path}/{i}.story", f"{i}.story", ID, None, None, "s"), strict=True))
+        dict(zip(names, (0, "story", f"{tmp_path}/{i}.story", f"{i}.story", ID, None, None), strict=True))
         | {"listed_url": None, "in_hermann_list": False}
         for i in range(count)
     ]

@@ -16,6 +16,7 @@ MODULES = {
     if p.name != "__init__.py"
 }
 PURE = """udfs.spans udfs.story_text udfs.cloze udfs.answer_match udfs.fold_of udfs.sentence_split udfs.article_urls
+udfs.readers.configuration udfs.readers.examples udfs.sources.page_layouts
 udfs.annotators.base udfs.annotators.stand_off udfs.annotators.name_linking udfs.annotators.name_forms""".split()
 
 

@@ -1,4 +1,4 @@
-"""Tar archives of stories, read as a stream: members as they come, one in memory at a time.
+"""Tar archives of stories and pages, read as a stream: members as they come, one in memory at a time.
 
 Python's ``tarfile`` ends quietly where a header is damaged or the file is cut between two members,
 and does not check gzip's checksum; the end is therefore looked at here.
@@ -22,7 +22,7 @@ _STREAM_ERRORS = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, OSEr
 
 @dataclass(frozen=True)
 class Member:
-    """A file of the archive; ``unit`` joins a story with its stand-off (``listing.classify``)."""
+    """A file of the archive; ``unit`` joins a story with its stand-off and its page (``listing.classify``)."""
 
     role: str
     unit: str
@@ -40,37 +40,37 @@ class BadArchive(ValueError):
 
 
 def members_of(stream: Readable) -> Iterator[Member]:
-    """The stories and stand-off files of a tar archive, plain or gzipped, in the archive's order.
+    """The stories, pages and stand-off files of a tar archive, plain or gzipped, in the archive's order.
 
     Raises:
-        BadArchive: ``empty``, ``not_an_archive``, ``not_articles`` (sound, but without a story), or, after the
-            members before the break, ``broken_archive``.
+        BadArchive: ``empty``, ``not_an_archive``, ``not_articles`` (sound, but without a story or page), or, after
+            the members before the break, ``broken_archive``.
     """
     plain: Any = _Watched(_decompressed(stream))
     try:
         archive: Any = tarfile.open(fileobj=plain, mode="r|", bufsize=_Watched.CHUNK)  # noqa: SIM115 (closed below)
     except _STREAM_ERRORS as error:
         raise BadArchive("not_an_archive", f"no tar archive: {error}") from error
-    files = stories = 0
+    files = articles = 0
     try:
         with archive:
             for info in archive:
                 archive.members = []  # tarfile keeps the header of every member otherwise
                 files += info.isreg()
                 if member := _member(archive, info):
-                    stories += member.role == "story"
+                    articles += member.role in ("story", "page")
                     yield member
         plain.check_end(archive.offset)
     except _STREAM_ERRORS as error:
-        raise BadArchive("broken_archive", f"{error}, after {stories} stories in {files} files") from error
-    if not stories:
-        raise BadArchive("not_articles", f"{files} files in the archive, none of them a .story")
+        raise BadArchive("broken_archive", f"{error}, after {articles} articles in {files} files") from error
+    if not articles:
+        raise BadArchive("not_articles", f"{files} files in the archive, none of them a .story or .html")
 
 
 def _member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Member | None:
     name = info.name.removeprefix("./").lstrip("/")
     known = classify(name)
-    if not info.isreg() or not known or known[0] not in ("story", "tokens", "entities"):
+    if not info.isreg() or not known or known[0] not in ("story", "page", "tokens", "entities"):
         return None
     content = archive.extractfile(info)
     if content is None:

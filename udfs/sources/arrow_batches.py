@@ -17,8 +17,8 @@ from udfs.article_urls import article_id_of_url, listed_urls, url_key
 from udfs.sources.archives import BadArchive, members_of
 from udfs.sources.articles import make_candidate
 from udfs.sources.files import open_stream, read_small_file
-from udfs.sources.identity import story_id
-from udfs.sources.listing import Place, files_of, look_at
+from udfs.sources.identity import signature_of, story_id
+from udfs.sources.listing import STAND_OFF_FOLDERS, Place, files_of, look_at
 from udfs.sources.outcomes import Candidate, RawArticle, SourceRules
 from udfs.sources.records import Record, read_jsonl, read_parquet
 
@@ -47,11 +47,9 @@ def _columns(names: str) -> pa.Schema:
 ROOT_SCHEMA = _columns("source kind root relative recursive is_file")
 FILE_SCHEMA = _columns("source role unit article_id root relative size modified_ns")
 URL_SCHEMA = _columns("article_id listed_url url_key in_hermann_list")
-MEMBER_SCHEMA = _columns(
-    "source path signature relative unit article_id role number item content reject_reason reject_detail"
-)
+MEMBER_SCHEMA = _columns("source path relative unit article_id role number item content reject_reason reject_detail")
 RAW_SCHEMA = _columns(
-    "source path item signature format relative article_id url listed_url in_hermann_list story tokens entities "
+    "source path item format relative article_id url listed_url in_hermann_list story tokens entities "
     "reject_reason reject_detail"
 )
 CANDIDATE_SCHEMA = _columns(
@@ -84,10 +82,17 @@ def list_files(batches: Batches, places: Sequence[tuple[int, Place]]) -> Batches
         for number in _ids(batches):
             source, place = places[number]
             for f in files_of(place):
-                article_id = story_id(place.root, f.relative) if f.role == "story" else None
+                article_id = _id_of(place.root, f.role, f.relative, f.unit)
                 yield source, f.role, f.unit, article_id, place.root, f.relative, f.size, f.modified_ns
 
     return _in_batches(rows(), FILE_SCHEMA, max_rows=10_000)
+
+
+def _id_of(root: str, role: str, relative: str, unit: str) -> str | None:
+    """The article's id; of stand-off, the id that its story has; None for files that hold many articles."""
+    if role in STAND_OFF_FOLDERS:
+        return story_id(root, f"{unit}.story")
+    return story_id(root, relative) if role in ("story", "page") else None
 
 
 def read_url_lists(batches: Batches, lists: Sequence[tuple[str, bool]]) -> Batches:
@@ -106,19 +111,27 @@ def read_url_lists(batches: Batches, lists: Sequence[tuple[str, bool]]) -> Batch
 
 
 def read_stories(batches: Batches, rules: Sequence[SourceRules]) -> Batches:
-    """Reads and parses the stories, and their stand-off, that the rows of the work list name."""
+    """Reads and parses the stories with their stand-off, and the pages, that the rows of the work list name.
+
+    Stand-off without a story (kind ``stand_off``) is a reject.
+    """
 
     def candidates() -> Iterator[Candidate]:
         for batch in batches:
             for row in batch.to_pylist():
-                yield make_candidate(_open_story(row), rules[row["source"]])
+                yield _parsed(_open_story(row), rules)
 
     return _candidate_batches(candidates())
 
 
 def _open_story(row: dict[str, Any]) -> RawArticle:
-    raw = RawArticle(row["source"], row["path"], "", row["signature"], "story", row["relative"], row["article_id"])
+    made_of = "html" if row["kind"] == "page" else "story"
+    raw = RawArticle(row["source"], row["path"], "", "", made_of, row["relative"], row["article_id"])
     raw.listed_url, raw.in_hermann_list = row["listed_url"], row["in_hermann_list"]
+    if row["kind"] == "stand_off":
+        names = " and ".join(filter(None, (row["tokens_path"], row["entities_path"])))
+        raw.reject_reason, raw.reject_detail = "stand_off_without_story", f"no story for {names}"
+        return raw
     try:
         raw.story = read_small_file(row["path"])
         raw.tokens = read_small_file(row["tokens_path"]) if row["tokens_path"] else None
@@ -126,6 +139,11 @@ def _open_story(row: dict[str, Any]) -> RawArticle:
     except OSError as error:
         raw.reject_reason, raw.reject_detail = "unreadable_file", f"{type(error).__name__}: {error}"
     return raw
+
+
+def _parsed(raw: RawArticle, rules: Sequence[SourceRules]) -> Candidate:
+    raw.signature = signature_of(raw)
+    return make_candidate(raw, rules[raw.source])
 
 
 def open_archives(batches: Batches) -> Batches:
@@ -140,22 +158,22 @@ def open_archives(batches: Batches) -> Batches:
 
 
 def _members(row: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    source, path, signature = row["source"], row["path"], row["signature"]
+    source, path = row["source"], row["path"]
+    root = path[: -len(row["relative"]) - 1]
     number = 0
     try:
         with open_stream(path) as stream:
             for m in members_of(stream):
                 number += 1
                 relative = f"{row['relative']}/{m.name}"
-                article_id = story_id(path[: -len(row["relative"]) - 1], relative) if m.role == "story" else None
-                ids = source, path, signature, relative, m.unit, article_id
-                yield *ids, m.role, number, m.name, m.content, None, None
+                article_id = _id_of(root, m.role, relative, f"{row['relative']}/{m.unit}")
+                yield source, path, relative, m.unit, article_id, m.role, number, m.name, m.content, None, None
         return
     except BadArchive as error:
         reason, detail = error.reason, error.detail
     except OSError as error:
         reason, detail = "unreadable_file", f"{type(error).__name__}: {error}"
-    yield source, path, signature, row["relative"], "", None, "reject", number + 1, "", None, reason, detail
+    yield source, path, row["relative"], "", None, "reject", number + 1, "", None, reason, detail
 
 
 def open_records(batches: Batches) -> Batches:
@@ -176,7 +194,7 @@ def _raw_of(row: dict[str, Any], record: Record) -> RawArticle:
         source=row["source"],
         path=row["path"],
         item=record.item,
-        signature=row["signature"],
+        signature="",
         format=row["kind"],
         relative=row["relative"],
         article_id=record.article_id,
@@ -196,8 +214,7 @@ def parse_raw(batches: Batches, rules: Sequence[SourceRules]) -> Batches:
     def candidates() -> Iterator[Candidate]:
         for batch in batches:
             for row in batch.to_pylist():
-                raw = RawArticle(**row)
-                yield make_candidate(raw, rules[raw.source])
+                yield _parsed(RawArticle(**row, signature=""), rules)
 
     return _candidate_batches(candidates())
 

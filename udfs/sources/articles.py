@@ -15,6 +15,7 @@ from udfs.near_duplicates import shingle_signature
 from udfs.sources.files import MAX_STORY_BYTES
 from udfs.sources.identity import publisher_of
 from udfs.sources.outcomes import Candidate, RawArticle, SourceRules
+from udfs.sources.pages import parse_page
 from udfs.spans import Mention, Span
 from udfs.story_text import StoryText, UnusableStory, decode_story, parse_story
 
@@ -33,14 +34,10 @@ def make_candidate(raw: RawArticle, rules: SourceRules) -> Candidate:
         row.reject_reason, row.reject_detail = "unreadable_file", f"more than {MAX_STORY_BYTES} bytes: not one article"
         return row
     try:
-        text, note = decode_story(raw.story)
-        story = parse_story(text if "\n" in text else text.replace("\r", "\n"))
+        story = _read_page(row, raw.story) if raw.format == "html" else _read_story(row, raw.story)
     except UnusableStory as error:
         row.reject_reason, row.reject_detail = error.reason, error.detail
         return row
-    row.notes += [note] if note else []
-    if "\r" in text and "\n" not in text:  # one for one: offsets stay true
-        row.notes.append("line_ends:carriage_returns")
     story = _with_stand_off(row, story, raw.tokens, raw.entities)
     row.text, row.paragraphs, row.highlights = story.text, story.paragraphs, story.highlights
     has_files = raw.tokens is not None or raw.entities is not None
@@ -48,6 +45,24 @@ def make_candidate(raw: RawArticle, rules: SourceRules) -> Candidate:
     row.shingle_hashes = shingle_signature(story.text[story.paragraphs[0].start : story.paragraphs[-1].end])
     row.content_hash = content_hash(story.text, row.stand_off)
     return row
+
+
+def _read_story(row: Candidate, content: bytes) -> StoryText:
+    text, note = decode_story(content)
+    story = parse_story(text if "\n" in text else text.replace("\r", "\n"))
+    row.notes += [note] if note else []
+    if "\r" in text and "\n" not in text:  # one for one: offsets stay true
+        row.notes.append("line_ends:carriage_returns")
+    return story
+
+
+def _read_page(row: Candidate, content: bytes) -> StoryText:
+    page = parse_page(content)
+    story = parse_story(page.story)
+    row.notes += page.notes
+    row.url = row.url or page.url
+    row.publisher = page.publisher
+    return story
 
 
 def content_hash(text: str, stand_off: Sequence[Mention] | None) -> str:
@@ -67,7 +82,7 @@ def _identify(row: Candidate, raw: RawArticle, rules: SourceRules, has_files: bo
         row.origin = rules.origin
     else:
         row.origin = "hermann" if has_files or raw.in_hermann_list else "crawled"
-    row.publisher = publisher_of(rules, raw.relative, row.url)
+    row.publisher = publisher_of(rules, raw.relative, row.url) or row.publisher
     row.fold = fold_of(raw.article_id or "")
 
 

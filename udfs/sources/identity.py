@@ -1,4 +1,4 @@
-"""Who an article is: its id and its publisher."""
+"""Who an article is: its id, its publisher, and a signature of what was read."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from hashlib import sha1
 from pathlib import PurePosixPath
 
 from udfs.article_urls import article_id_of_url, host_of
-from udfs.sources.listing import classify
-from udfs.sources.outcomes import SourceRules
+from udfs.sources.listing import PAGE_FOLDER, classify
+from udfs.sources.outcomes import RawArticle, SourceRules
 
 _SHA1 = re.compile(r"[0-9a-f]{40}", re.IGNORECASE)
 _PUBLISHER_IN_PATH = re.compile(r"(?<![a-z])(cnn|daily[ _-]?mail)(?![a-z])", re.IGNORECASE)
@@ -15,7 +15,8 @@ _PUBLISHER_OF_HOST = {"cnn.com": "CNN", "dailymail.co.uk": "Daily Mail", "dailym
 
 
 def story_id(root: str, relative: str) -> str:
-    """Id of a ``.story``: its stem where that is a SHA-1, else the SHA-1 of its path from the source's folder on.
+    """Id of a ``.story`` or page: its stem where that is a SHA-1, else the SHA-1 of its path from the source's
+    folder on.
 
     The folder's name is part of it: two sources may both hold ``stories/1.story``.
     """
@@ -23,6 +24,21 @@ def story_id(root: str, relative: str) -> str:
     if _SHA1.fullmatch(stem):
         return stem.lower()
     return sha1(f"{PurePosixPath(root).name}/{relative}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def signature_of(raw: RawArticle) -> str:
+    """SHA-1 of what was read for an article: its id, URL and bytes, or why there are none.
+
+    Files that hold many articles change without most of them: what an article's row says of its origin
+    must not change then.
+    """
+    digest = sha1()
+    parts = (raw.article_id, raw.url, raw.story, raw.tokens, raw.entities, raw.reject_reason, raw.reject_detail)
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(b"-" if content is None else b"%d:" % len(content))
+        digest.update(content or b"")
+    return digest.hexdigest()
 
 
 def record_id(identifier: str | None, url: str | None, path: str) -> str | None:
@@ -40,7 +56,7 @@ def record_id(identifier: str | None, url: str | None, path: str) -> str | None:
 
 def publisher_of(rules: SourceRules, relative: str, url: str | None) -> str | None:
     """The publisher: the setting, else a known name in the path or the URL, else the folder that holds
-    ``stories/``, else the URL's host."""
+    ``stories/`` or ``downloads/``, else the URL's host."""
     if rules.publisher != "auto":
         return rules.publisher
     parts = PurePosixPath(relative).parts
@@ -53,7 +69,9 @@ def publisher_of(rules: SourceRules, relative: str, url: str | None) -> str | No
         if name in _PUBLISHER_OF_HOST:
             return _PUBLISHER_OF_HOST[name]
     folders = ("", rules.name, *parts[:-1])
-    if folders[-1] == "stories" and folders[-2] and not classify(folders[-2]):  # "gum.tgz" is no publisher
+    if (
+        folders[-1] in ("stories", PAGE_FOLDER) and folders[-2] and not classify(folders[-2])
+    ):  # "gum.tgz" is no publisher
         return folders[-2]
     return host
 

@@ -1,7 +1,8 @@
 """Finding inputs in folders: which files belong to an article, and when they changed.
 
-Layout of the public script: ``<folder>/stories/X.story`` with ``<folder>/tokens/X.txt`` and
-``<folder>/entities/X.txt``. Stories without stand-off, archives and record files may lie anywhere.
+Layout of the public script: ``<folder>/stories/X.story`` with ``<folder>/tokens/X.txt``,
+``<folder>/entities/X.txt`` and ``<folder>/downloads/X.html``, the page that the story was made from. Stories
+without stand-off, pages, archives and record files may lie anywhere.
 """
 
 import posixpath
@@ -16,14 +17,16 @@ from udfs.sources.files import file_system_of
 # Kind of input by the end of its name; a further format is a further line.
 KINDS = (
     ("story", re.compile(r"\.story$", re.IGNORECASE)),
+    ("page", re.compile(r"\.html?$", re.IGNORECASE)),
     ("archive", re.compile(r"\.(tar|tar\.gz|tgz)$", re.IGNORECASE)),
     ("jsonl", re.compile(r"\.(jsonl|json|ndjson)(\.gz)?$", re.IGNORECASE)),
     ("parquet", re.compile(r"\.parquet$", re.IGNORECASE)),
 )
 STAND_OFF_FOLDERS = ("tokens", "entities")
-UNIT_FOLDERS = ("stories", *STAND_OFF_FOLDERS)
-# Folders of the layouts that hold no input: finished questions, pages as downloaded, gold annotation.
-IGNORED_FOLDERS = frozenset({"questions", "downloads", "gold"})
+STORY_FOLDERS = ("stories", *STAND_OFF_FOLDERS)
+PAGE_FOLDER = "downloads"
+# Folders of the layouts that hold no input: finished questions, gold annotation.
+IGNORED_FOLDERS = frozenset({"questions", "gold"})
 _URL_LIST = re.compile(r".*urls\.txt$", re.IGNORECASE)
 _HERMANN_URL_LIST = re.compile(r"wayback_(training|validation|test)_urls\.txt$")
 
@@ -40,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Found:
-    """A file that belongs to an input. ``unit`` is the same for a story and its stand-off."""
+    """A file that belongs to an input. ``unit`` is the same for a story, its stand-off and its page."""
 
     role: str
     unit: str
@@ -61,19 +64,24 @@ class Root:
 def classify(relative: str) -> tuple[str, str] | None:
     """Role and unit of a file by its path within the source (or archive); None for what is no input.
 
-    Examples: ``cnn/stories/a.story`` is ``("story", "cnn/stories/a")``, and so is its stand-off:
-    ``cnn/tokens/a.txt`` is ``("tokens", "cnn/stories/a")``.
+    Examples: ``cnn/stories/a.story`` is ``("story", "cnn/stories/a")``, and so is what belongs to it:
+    ``cnn/tokens/a.txt`` is ``("tokens", "cnn/stories/a")``, ``cnn/downloads/a.html`` ``("page", "cnn/stories/a")``.
     """
     *folders, name = relative.split("/")
     if name.startswith(".") or any(_is_ignored(f) for f in folders):
         return None
-    if folders and folders[-1] in STAND_OFF_FOLDERS:
-        if not name.endswith(".txt"):
-            return None
-        return folders[-1], "/".join([*folders[:-1], "stories", name[: -len(".txt")]])
+    parent = folders[-1] if folders else ""
+    beside = [*folders[:-1], "stories"]
+    if parent in STAND_OFF_FOLDERS:
+        return (parent, "/".join([*beside, name[: -len(".txt")]])) if name.endswith(".txt") else None
     for kind, pattern in KINDS:
-        if end := pattern.search(name):
-            return kind, relative[: -len(end.group())] if kind == "story" else relative
+        if not (end := pattern.search(name)):
+            continue
+        if kind != "page" and PAGE_FOLDER in folders:
+            return None
+        if kind not in ("story", "page"):
+            return kind, relative
+        return kind, "/".join([*(beside if parent == PAGE_FOLDER else folders), name[: -len(end.group())]])
     return None
 
 
@@ -84,7 +92,7 @@ def _is_ignored(folder: str) -> bool:
 
 def look_at(path: str) -> Root:
     """What stands at a source's path, looked at two levels deep so that large folders are listed by tasks of
-    their own. A path that ends in ``stories`` is read with its sibling folders of stand-off."""
+    their own. A path that ends in ``stories`` is read with its sibling folders of stand-off, without the pages."""
     file_system, inside = file_system_of(path)
     kind = file_system.get_file_info(inside).type
     if kind == FileType.NotFound:
@@ -94,7 +102,7 @@ def look_at(path: str) -> Root:
         return Root((Place(folder, name, is_file=True),))
     if posixpath.basename(path) == "stories":
         root = posixpath.dirname(path)
-        top = [e for e in _entries(root) if e.base_name in UNIT_FOLDERS or e.type == FileType.File]
+        top = [e for e in _entries(root) if e.base_name in STORY_FOLDERS or e.type == FileType.File]
         places = [Place(root, e.base_name, recursive=True) for e in top if e.type == FileType.Directory]
     else:
         root, top = path, _entries(path)
@@ -111,7 +119,7 @@ def look_at(path: str) -> Root:
 
 
 def _places_below(root: str, folder: str) -> Iterator[Place]:
-    if folder in UNIT_FOLDERS:
+    if folder in (*STORY_FOLDERS, PAGE_FOLDER):
         yield Place(root, folder, recursive=True)
         return
     yield Place(root, folder)

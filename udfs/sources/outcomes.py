@@ -9,14 +9,19 @@ from udfs.spans import Mention, Span
 REJECT_REASONS = (
     "empty",  # nothing but white space
     "undecodable",  # neither UTF-8 nor windows-1252, or binary
-    "error_page",  # an HTML or XML page in place of a story
-    "no_body",  # highlights only
+    "error_page",  # an HTML or XML page in place of a story, or an error's in place of the page asked for
+    "no_body",  # highlights only, or a page of a known layout without a paragraph
+    "no_layout",  # a page in none of the known layouts of articles
+    "no_highlights",  # a page of an article without its bullets
+    "partial_page",  # a page that was cut off within the article, or that only subscribers see all of
+    "not_an_article_page",  # a live blog, a video, a gallery
     "not_an_archive",  # a .tar or .tgz that holds something else
     "broken_archive",  # truncated or damaged: what came before the break is kept
     "malformed_record",  # a line or row that is no article
     "no_identity",  # neither id nor URL
     "not_articles",  # a file without any article in it
     "unreadable_file",  # it vanished, access is denied, or it is damaged
+    "stand_off_without_story",  # tokens/ or entities/ of an article that is not there
     "duplicate_article",  # the same id and content stand elsewhere too
     "superseded_article",  # the same id with newer content stands elsewhere
     "also_in_hermann",  # a crawled article that is one of the public script's

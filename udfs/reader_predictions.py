@@ -1,0 +1,129 @@
+"""Predictions of trained readers on executors, with the metric's verdicts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from udfs.answer_match import best_over_answers, exact_match, f1, normalise_answer
+from udfs.reader_examples import examples_of
+from udfs.readers.examples import ReaderExample
+
+if TYPE_CHECKING:
+    from udfs.readers.trained_reader import TrainedReader
+
+# Queries that are read together: sorted by length, they fill even batches. About 40 MB of examples.
+WINDOW = 2_000
+
+PREDICTED = T.StructType(
+    [
+        T.StructField("query_id", T.StringType()),
+        T.StructField("article_id", T.StringType()),
+        T.StructField("fold", T.IntegerType()),
+        T.StructField("start", T.IntegerType()),
+        T.StructField("end", T.IntegerType()),
+        T.StructField("text", T.StringType()),
+        T.StructField("score", T.DoubleType()),
+        T.StructField("exact_match", T.BooleanType()),
+        T.StructField("f1", T.DoubleType()),
+        T.StructField("is_candidate", T.BooleanType()),
+        T.StructField("error", T.StringType()),
+        T.StructField("fingerprint", T.StringType()),
+    ]
+)
+"""A prediction and its verdicts; with ``error`` there is none, and the verdicts are those of a wrong one."""
+
+
+def make_prediction_batches(
+    readers: Mapping[int, tuple[str, str]],
+    *,
+    device: str,
+    threads: int,
+    count_done: Callable[[int], None] | None = None,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``: rows of ``EXAMPLES`` in, a row of ``PREDICTED`` for each of their queries out.
+
+    Args:
+        readers: folder and digest of the reader of each fold. Give rows in order of fold: a process holds one.
+        count_done: called with numbers of queries.
+    """
+
+    def prediction_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = to_arrow_schema(PREDICTED)
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        for fold, of_fold in groupby(rows, key=lambda row: row["fold"]):
+            for window in _windows(of_fold):
+                reader = reader_for(*readers[fold], device)
+                made = _predicted(reader, window, threads)
+                yield pa.RecordBatch.from_pylist(made, schema=schema)
+                if count_done:
+                    count_done(len(made))
+
+    return prediction_batches
+
+
+@lru_cache(maxsize=1)
+def reader_for(path: str, digest: str, device: str) -> "TrainedReader":
+    """The reader of a folder, held by the process until another is asked for.
+
+    Raises:
+        CheckpointError: it can't be loaded, or is not the one with this digest.
+    """
+    from udfs.readers.checkpoint import CheckpointError, checkpoint_digest, load_reader
+
+    reader_for.cache_clear()  # frees the one held so far before the next takes memory
+    if checkpoint_digest(path) != digest:
+        raise CheckpointError(f"{path}: not the reader that table reader_runs knows; run train_readers again")
+    return load_reader(path, device=device)
+
+
+def _windows(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    window: list[dict[str, Any]] = []
+    queries = 0
+    for row in rows:
+        window.append(row)
+        queries += len(row["queries"])
+        if queries >= WINDOW:
+            yield window
+            window, queries = [], 0
+    if window:
+        yield window
+
+
+def _predicted(reader: "TrainedReader", rows: list[dict[str, Any]], threads: int) -> list[dict[str, Any]]:
+    from udfs.readers.prediction import Prediction, predict
+
+    passed: list[dict[str, Any]] = []
+    examples: list[ReaderExample] = []
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        candidates = frozenset(normalise_answer(row["text"][e["start"] : e["end"]]) for e in row["entities"])
+        of_row = {k: row[k] for k in ("article_id", "fold", "fingerprint")}
+        for example in examples_of(row):
+            if isinstance(example, ReaderExample):
+                examples.append(example)
+                passed.append({**of_row, "candidates": candidates})
+            else:
+                query_id, error = example
+                made.append(_judged(Prediction(query_id, None, None, None, None, error), (), frozenset()) | of_row)
+    for prediction, example, of_example in zip(
+        predict(reader, examples, threads=threads), examples, passed, strict=True
+    ):
+        candidates = of_example.pop("candidates")
+        made.append(_judged(prediction, example.answer_texts, candidates) | of_example)
+    return made
+
+
+def _judged(prediction: Any, answers: tuple[str, ...], candidates: frozenset[str]) -> dict[str, Any]:
+    text = prediction.text
+    answered = text is not None
+    return {
+        **{k: getattr(prediction, k) for k in ("query_id", "start", "end", "text", "score", "error")},
+        "exact_match": answered and best_over_answers(exact_match, text, answers) == 1.0,
+        "f1": best_over_answers(f1, text, answers) if answered else 0.0,
+        "is_candidate": answered and normalise_answer(text) in candidates,
+    }

@@ -1,0 +1,189 @@
+"""Training of a fold's reader on an executor: one task, one fold.
+
+The task reads the other folds' examples from files rather than from its input: five folds as input
+would send each example four times through Spark.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileType
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from udfs.fold_of import N_FOLDS
+from udfs.reader_examples import examples_of
+from udfs.readers.configuration import SanConfig, TrainingOptions
+from udfs.readers.examples import ReaderExample
+from udfs.return_types import LEFT_OUT
+from udfs.sources.files import file_system_of, normal_path
+
+if TYPE_CHECKING:
+    from udfs.readers.trained_reader import TrainedReader
+
+LOGGER = logging.getLogger(__name__)
+_ROWS = 64
+
+_EPOCH = T.StructType(
+    [
+        T.StructField("epoch", T.IntegerType()),
+        T.StructField("loss", T.DoubleType()),
+        T.StructField("exact_match", T.DoubleType()),
+        T.StructField("f1", T.DoubleType()),
+        T.StructField("seconds", T.DoubleType()),
+        T.StructField("triples_per_second", T.DoubleType()),
+    ]
+)
+TRAINED = T.StructType(
+    [
+        T.StructField("fold", T.IntegerType()),
+        T.StructField("path", T.StringType()),
+        T.StructField("digest", T.StringType()),
+        T.StructField("epochs", T.IntegerType()),
+        T.StructField("trained_on", T.LongType()),
+        T.StructField("left_out", T.ArrayType(LEFT_OUT)),
+        T.StructField("history", T.ArrayType(_EPOCH)),
+    ]
+)
+"""A trained reader: its fold, folder and learning curve."""
+
+
+@dataclass(frozen=True)
+class FoldTraining:
+    """How the folds' readers are trained.
+
+    ``examples``: folder with the Parquet files of each fold in ``fold=<k>``, in order of name and row.
+    ``models``: folder for the readers, each in ``fold-<k>``; the reader of a run that broke off is gone on with.
+    """
+
+    examples: str
+    models: str
+    config: SanConfig
+    options: TrainingOptions
+    word_vectors: str
+
+    def path(self, fold: int) -> str:
+        """The folder of a fold's reader."""
+        return f"{self.models.rstrip('/')}/fold-{fold}"
+
+
+def make_train_batches(training: FoldTraining) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``: folds to hold out (column 0) in, ``TRAINED`` out."""
+
+    def train_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = to_arrow_schema(TRAINED)
+        for batch in batches:
+            for fold in batch.column(0).to_pylist():
+                yield pa.RecordBatch.from_pylist([train_fold(training, fold)], schema=schema)
+
+    return train_batches
+
+
+def train_fold(training: FoldTraining, fold: int) -> dict[str, Any]:
+    """Trains the reader that never sees the articles of ``fold``; a row of ``TRAINED``.
+
+    Raises:
+        TrainingError: the other folds hold no triple to train on.
+    """
+    from udfs.readers.checkpoint import save_reader
+    from udfs.readers.training import train_reader
+    from udfs.readers.vocabulary import build_vocabulary
+    from udfs.readers.word_vectors import load_vectors
+
+    options, path = training.options, training.path(fold)
+    others = FoldExamples(training.examples, tuple(f for f in range(N_FOLDS) if f != fold))
+    resume = _unfinished(training, fold)
+    vocabulary = vectors = None
+    if resume is None and training.word_vectors:
+        vocabulary = build_vocabulary(
+            others, min_count=options.min_count, max_words=options.max_words, lower_case=options.lower_case
+        )
+        vectors = load_vectors(training.word_vectors, vocabulary, training.config.word_size, seed=options.seed)
+    reader = train_reader(
+        others,
+        list(FoldExamples(training.examples, (fold,))),
+        training.config,
+        options,
+        vocabulary=vocabulary,
+        vectors=vectors,
+        on_checkpoint=partial(_save, path=path),
+        resume=resume,
+    )
+    history = [
+        {k: v for k, v in asdict(e).items() if k in _EPOCH.names} | {"triples_per_second": e.examples_per_second}
+        for e in reader.history
+    ]
+    return {
+        "fold": fold,
+        "path": path,
+        "digest": save_reader(reader, path),
+        "epochs": reader.epoch,
+        "trained_on": reader.trained_on,
+        "left_out": [{"reason": r, "triples": n} for r, n in reader.left_out.items()],
+        "history": history,
+    }
+
+
+def _save(reader: "TrainedReader", path: str) -> None:
+    from udfs.readers.checkpoint import save_reader
+
+    save_reader(reader, path)
+
+
+def _unfinished(training: FoldTraining, fold: int) -> "TrainedReader | None":
+    """The reader that an earlier run left half trained, if it can be gone on with."""
+    from udfs.readers.checkpoint import CheckpointError, load_reader
+
+    try:
+        reader = load_reader(training.path(fold), device=training.options.device, resume=True)
+    except CheckpointError as error:
+        LOGGER.info("fold %d starts anew: %s", fold, error)
+        return None
+    if (reader.config, reader.options) != (training.config, training.options):
+        LOGGER.info("fold %d starts anew: begun with other settings", fold)
+        return None
+    LOGGER.info("fold %d goes on after epoch %d", fold, reader.epoch)
+    return reader
+
+
+class FoldExamples:
+    """The examples of some folds, read anew at each iteration, in the same order; unusable ones are logged."""
+
+    def __init__(self, folder: str, folds: tuple[int, ...]) -> None:
+        self._folder = normal_path(folder)
+        self._folds = folds
+
+    def __iter__(self) -> Iterator[ReaderExample]:
+        for row in self._rows():
+            for example in examples_of(row):
+                if isinstance(example, ReaderExample):
+                    yield example
+                else:
+                    LOGGER.warning("not trained on: query %s: %s", *example)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        file_system, folder = file_system_of(self._folder)
+        for fold in self._folds:
+            selector = FileSelector(f"{folder}/fold={fold}", allow_not_found=True)
+            files = (i.path for i in file_system.get_file_info(selector) if i.type == FileType.File)
+            for path in sorted(p for p in files if p.endswith(".parquet")):
+                with file_system.open_input_file(path) as file:
+                    for batch in pq.ParquetFile(file).iter_batches(batch_size=_ROWS):
+                        yield from batch.to_pylist()
+
+
+def epochs_done(training: FoldTraining, folds: Sequence[int]) -> int:
+    """Epochs that the folds' readers have behind them, by what lies in their folders."""
+    from udfs.readers.checkpoint import CheckpointError, checkpoint_epoch
+
+    done = 0
+    for fold in folds:
+        with suppress(CheckpointError, OSError):  # not begun yet, or just being replaced
+            done += checkpoint_epoch(training.path(fold))
+    return done
