@@ -15,7 +15,8 @@ from tests.corpus.lay_out import lay_out, source_articles
 # Tests run thousands of small queries: compiling them well takes longer than running them.
 SMALL = [
     "spark.conf.spark.sql.shuffle.partitions=2",
-    "spark.conf.spark.driver.memory=1g",
+    "spark.conf.spark.driver.memory=2g",
+    "spark.conf.spark.sql.ui.retainedExecutions=5",
     "spark.conf.spark.driver.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     "filter.enabled=false",  # tests of the machine filter turn it on: training takes its time
 ]
@@ -33,6 +34,15 @@ def spark() -> Iterator[SparkSession]:
     session = open_session(load_settings(ROOT / "conf" / "local.toml", SMALL).spark, "tests")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_tables_of_other_tests(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delta keeps the state of each table that a session saw, with its query plans, for an hour: hundreds of tests'
+    tables fill the heap, and the collector takes over."""
+    yield
+    if "spark" in request.fixturenames:
+        request.getfixturevalue("spark")._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @pytest.fixture(scope="session")
