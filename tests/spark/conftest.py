@@ -20,11 +20,13 @@ SMALL = [
     "spark.conf.spark.driver.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     "filter.enabled=false",  # tests of the machine filter turn it on: training takes its time
 ]
-SIZES = ("prealign", "lexicon", "context", "memory", "deep_attention", "self_attention")
+SIZES = ("word", "pos", "ner", "prealign", "lexicon", "context", "memory", "deep_attention", "self_attention")
+# All that conf/local.toml sets, and smaller: with any environment's file the same reader.
 TINY_READER = [
     "filter.enabled=true",
     "reader.training.epochs=2",
-    "reader.san.word_size=12",
+    "reader.training.learning_rate=0.005",
+    "reader.san.dropout=0.1",
     *(f"reader.san.{name}_size=8" for name in SIZES),
 ]
 
