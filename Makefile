@@ -30,6 +30,9 @@ notebook: set-up-test  ## open the notebooks on the demo's tables
 	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
 
+pictures: set-up-test  ## draw the README's pictures from the demo's tables
+	@$(PYTHON) -m tests.notebooks.pictures "$(OUT)/tables"
+
 tables-doc: set-up-demo  ## the tables with all their columns, from the contracts
 	@$(PYTHON) -m jobs.job_support.contracts
 
@@ -45,4 +48,4 @@ constraints: set-up-test  ## write conf/constraints.txt from what is installed
 clean:  ## remove what was built; keeps .venv
 	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench notebook tables-doc set-up-demo set-up-test constraints clean
+.PHONY: help demo test lint bench notebook pictures tables-doc set-up-demo set-up-test constraints clean

@@ -59,13 +59,18 @@ OF_FILTER = (*run_pipeline.MACHINE_FILTER, export_dataset, evaluate_readers)
 def go_on(line: Line, spark: SparkSession, tmp_path: Path) -> GoOn:
     """Runs jobs on a copy of the line, with other settings or articles; also gives the tables before and after."""
 
-    def run(*overrides: str, jobs: Sequence[Any] = OF_FILTER, add: int = 0) -> tuple[list[StageCounts], Store, Store]:
+    def run(
+        *overrides: str, jobs: Sequence[Any] = OF_FILTER, add: int = 0, edit: str = ""
+    ) -> tuple[list[StageCounts], Store, Store]:
         for name in Paths.model_fields:
             shutil.copytree(line.out / name, tmp_path / name)
         corpus = line.corpus
-        if add:
+        if add or edit:
             corpus = shutil.copytree(line.corpus, tmp_path / "corpus")
             lay_out([a for a in source_articles() if a.standoff][: 6 + add], corpus)
+        if edit:
+            [story] = corpus.rglob(f"{edit}.story")
+            story.write_text(story.read_text() + "\n\n@highlight\n\nOne more bullet")
         settings = of_line(tmp_path, corpus, *overrides)
         counts = [job.run(spark, settings) for job in jobs]
         return counts, Store(spark, str(line.out / "tables")), Store(spark, settings.paths.tables)
@@ -147,6 +152,20 @@ def test_new_articles_are_scored_by_the_readers_that_are_there(go_on: GoOn) -> N
         assert table_hash(rows.where(F.col("article_id") != added)) == table_hash(before.read(name))
     old = after.read("reader_runs").where(F.col("fold").isin(*folds))
     assert table_hash(old) == table_hash(before.read("reader_runs"))
+
+
+def test_an_edited_article_is_asked_anew_by_the_same_reader(go_on: GoOn) -> None:
+    edited = [a.article_id for a in source_articles() if a.standoff][2]
+    counts, before, after = go_on(jobs=(*run_pipeline.TO_TRIPLES, *OF_FILTER), edit=edited)
+    work = work_of(counts)
+    assert "train" not in work
+    assert work["score"] == work["filter"] == 1
+    of_article = F.col("article_id") == edited
+    for name in ("predictions", "machine_filter"):
+        old, new = before.read(name), after.read(name)
+        assert table_hash(new.where(~of_article)) == table_hash(old.where(~of_article))
+        assert new.where(of_article).count() > 0
+        assert new.where(of_article).join(old, on="fingerprint", how="left_semi").isEmpty()
 
 
 def test_other_splits_train_and_score_nothing(go_on: GoOn) -> None:
