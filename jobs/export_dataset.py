@@ -12,13 +12,13 @@ import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError, run_job
-from jobs.job_support.release_files import publishing, read_text_file, size_of
+from jobs.job_support.release_files import delete_file, publishing, read_text_file, size_of
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store
@@ -46,6 +46,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         return clock.finish(rows_in=0)
     passages, triples = store.read("passages"), store.read("triples")
     queries = 0
+    before = _manifest(spark, settings)
     with publishing(spark, settings.paths.release) as made:
         for file in _files(store, settings):
             counts = export(file.passages, file.triples, made / f"{file.name}.json", has_answers=file.has_answers)
@@ -53,6 +54,9 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             queries += counts["queries"]
         manifest = {"made_from": made_from, "bytes": {f.name: f.stat().st_size for f in sorted(made.iterdir())}}
         (made / _manifest_name(settings)).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    for name in before.get("bytes", {}).keys() - manifest["bytes"].keys():  # a split that is empty now, say
+        log.info("deleting %s, which belongs to the export before", name)
+        delete_file(spark, settings.paths.release, name)
     with publishing(spark, settings.paths.report) as made:
         if settings.filter.enabled and not store.is_empty("machine_filter"):
             triples = hard_triples(triples, store.read("machine_filter"))
@@ -96,11 +100,16 @@ def _manifest_name(settings: Settings) -> str:
     return f"{settings.export.name}.manifest.json"
 
 
-def _is_current(spark: SparkSession, settings: Settings, made_from: dict[str, int]) -> bool:
+def _manifest(spark: SparkSession, settings: Settings) -> dict[str, Any]:
+    """What the last export wrote, and what from; empty if there is none."""
     text = read_text_file(spark, settings.paths.release, _manifest_name(settings))
-    if text is None or size_of(spark, settings.paths.report, TABLE_1) is None:
+    return dict(json.loads(text)) if text is not None else {}
+
+
+def _is_current(spark: SparkSession, settings: Settings, made_from: dict[str, int]) -> bool:
+    manifest = _manifest(spark, settings)
+    if not manifest or size_of(spark, settings.paths.report, TABLE_1) is None:
         return False
-    manifest = json.loads(text)
     sizes = {name: size_of(spark, settings.paths.release, name) for name in manifest["bytes"]}
     return bool(manifest == {"made_from": made_from, "bytes": sizes})
 

@@ -23,7 +23,7 @@ from jobs.job_support.store import Store, table_hash
 from jobs.transforms.reader_examples import reader_examples
 from jobs.transforms.reader_runs import curve_rows, reader_rows, train_folds
 from udfs.fold_of import N_FOLDS
-from udfs.reader_training import FoldTraining, epochs_done, make_train_batches
+from udfs.reader_training import FoldTraining, epochs_done, is_there, make_train_batches
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def _missing_folds(store: Store, settings: Settings, fingerprint: str) -> list[i
     if not sizes:
         raise JobError("no kept triples to train readers on: run generate_triples and tag_tokens, see the funnel")
     runs = store.read("reader_runs").where(F.col("reader") == settings.reader.network).collect()
-    done = {r.fold: r.trained_on for r in runs if r.fingerprint == fingerprint}
+    done = {r.fold: r.trained_on for r in runs if r.fingerprint == fingerprint and is_there(r.path, r.digest)}
     missing = sorted(sizes.keys() - done.keys())
     if missing and len(sizes) == 1:
         raise JobError(

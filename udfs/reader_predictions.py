@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from udfs.answer_match import best_over_answers, exact_match, f1, normalise_answer
 from udfs.reader_examples import examples_of
 from udfs.readers.examples import ReaderExample
+from udfs.readers.manifest import CheckpointError, checkpoint_digest
 
 if TYPE_CHECKING:
     from udfs.readers.trained_reader import TrainedReader
@@ -73,7 +74,7 @@ def reader_for(path: str, digest: str, device: str) -> "TrainedReader":
     Raises:
         CheckpointError: it can't be loaded, or is not the one with this digest.
     """
-    from udfs.readers.checkpoint import CheckpointError, checkpoint_digest, load_reader
+    from udfs.readers.checkpoint import load_reader
 
     reader_for.cache_clear()  # frees the one held so far before the next takes memory
     if checkpoint_digest(path) != digest:

@@ -21,6 +21,7 @@ from udfs.fold_of import N_FOLDS
 from udfs.reader_examples import examples_of
 from udfs.readers.configuration import SanConfig, TrainingOptions
 from udfs.readers.examples import ReaderExample
+from udfs.readers.manifest import CheckpointError, checkpoint_digest, checkpoint_epoch
 from udfs.return_types import LEFT_OUT
 from udfs.sources.files import file_system_of, normal_path
 
@@ -138,7 +139,7 @@ def _save(reader: "TrainedReader", path: str) -> None:
 
 def _unfinished(training: FoldTraining, fold: int) -> "TrainedReader | None":
     """The reader that an earlier run left half trained, if it can be gone on with."""
-    from udfs.readers.checkpoint import CheckpointError, load_reader
+    from udfs.readers.checkpoint import load_reader
 
     try:
         reader = load_reader(training.path(fold), device=training.options.device, resume=True)
@@ -180,10 +181,17 @@ class FoldExamples:
 
 def epochs_done(training: FoldTraining, folds: Sequence[int]) -> int:
     """Epochs that the folds' readers have behind them, by what lies in their folders."""
-    from udfs.readers.checkpoint import CheckpointError, checkpoint_epoch
-
     done = 0
     for fold in folds:
         with suppress(CheckpointError, OSError):  # not begun yet, or just being replaced
             done += checkpoint_epoch(training.path(fold))
     return done
+
+
+def is_there(path: str, digest: str) -> bool:
+    """Whether the reader with this digest lies in a folder: it may have been moved, or deleted."""
+    try:
+        return checkpoint_digest(path) == digest
+    except (CheckpointError, OSError) as error:
+        LOGGER.warning("%s", error)
+        return False

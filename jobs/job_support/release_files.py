@@ -45,6 +45,14 @@ def size_of(spark: SparkSession, folder: str, name: str) -> int | None:
     return int(file_system.getFileStatus(target).getLen()) if file_system.exists(target) else None
 
 
+def delete_file(spark: SparkSession, folder: str, name: str) -> None:
+    """Deletes a file in ``folder``; one that is not there is no error."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    target = jvm.org.apache.hadoop.fs.Path(f"{folder}/{name}")
+    target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(target, False)
+
+
 def local_path(folder: str) -> Path | None:
     """The folder as a local path; None where it is a URI of another file system."""
     scheme, colon, rest = folder.partition(":")

@@ -169,10 +169,31 @@ def test_an_edited_article_is_asked_anew_by_the_same_reader(go_on: GoOn) -> None
 
 
 def test_other_splits_train_and_score_nothing(go_on: GoOn) -> None:
-    counts, before, after = go_on("splits.dev_share=1.0")
+    counts, before, after = go_on("splits.hermann_held_out=0.0")
     assert work_of(counts).keys() == {"filter", "export", "evaluate"}
-    assert {r.split for r in after.read("machine_filter").collect()} <= {"train", "dev"}
+    assert {r.split for r in after.read("machine_filter").collect()} == {"train"}
+    released = {p.name for p in Path(after.root).parent.joinpath("release").iterdir()}
+    assert released == {"record.json", "train.json", "record.manifest.json"}, "files of splits that are empty now"
     assert table_hash(after.read("predictions")) == table_hash(before.read("predictions"))
+
+
+def test_a_reader_whose_folder_is_gone_is_trained_again_and_is_the_same(
+    line: Line, spark: SparkSession, tmp_path: Path
+) -> None:
+    for name in ("tables", "models"):
+        shutil.copytree(line.out / name, tmp_path / name)
+    settings = of_line(tmp_path, line.corpus)
+    store = Store(spark, settings.paths.tables)
+    runs = {r.fold: r for r in store.read("reader_runs").collect()}
+    # The copy's rows name the folders of the line that was copied; one of them is moved away.
+    fold = min(runs)
+    away = Path(runs[fold].path).rename(tmp_path / "away")
+    try:
+        assert train_readers.run(spark, settings).rows_in == 1
+        assert {r.fold: r.digest for r in store.read("reader_runs").collect()} == {f: r.digest for f, r in runs.items()}
+        assert not score_queries.run(spark, settings).did_work
+    finally:
+        away.rename(runs[fold].path)
 
 
 def test_other_settings_of_the_reader_train_and_score_anew(go_on: GoOn) -> None:

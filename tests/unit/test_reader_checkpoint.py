@@ -14,13 +14,11 @@ import torch
 from tests.unit.test_reader_training import QUICK, SMALL, invented
 from udfs.readers import checkpoint
 from udfs.readers.checkpoint import (
-    CheckpointError,
-    checkpoint_digest,
-    checkpoint_epoch,
     load_reader,
     reader_digest,
     save_reader,
 )
+from udfs.readers.manifest import CheckpointError, checkpoint_digest, checkpoint_epoch
 from udfs.readers.prediction import predict
 from udfs.readers.trained_reader import TrainedReader
 from udfs.readers.training import train_reader

@@ -19,18 +19,11 @@ from pyarrow.fs import FileSelector, FileSystem, FileType
 from torch import Tensor
 
 from udfs.readers.configuration import TrainingOptions
+from udfs.readers.manifest import MANIFEST, RETRAIN, VERSION, CheckpointError, read_manifest
 from udfs.readers.registry import config_from, make_network, network_name
 from udfs.readers.trained_reader import EpochReport, TrainedReader
 from udfs.readers.vocabulary import Vocabulary
 from udfs.sources.files import file_system_of, normal_path
-
-VERSION = 1
-MANIFEST = "reader.json"
-_RETRAIN = "train the reader again, or restore the folder from a copy"
-
-
-class CheckpointError(ValueError):
-    """A folder that holds no reader that this version can use; the message names it, and the remedy."""
 
 
 def save_reader(reader: TrainedReader, path: str) -> str:
@@ -84,7 +77,7 @@ def load_reader(path: str, *, device: str = "cpu", resume: bool = False) -> Trai
         OSError: the folder can't be read.
     """
     file_system, folder = file_system_of(normal_path(path))
-    manifest = _manifest(path)
+    manifest = read_manifest(path)
     try:
         config = config_from(manifest["network"], manifest["config"])
         options = TrainingOptions(**{**manifest["options"], "decay_after": tuple(manifest["options"]["decay_after"])})
@@ -99,28 +92,13 @@ def load_reader(path: str, *, device: str = "cpu", resume: bool = False) -> Trai
     except (KeyError, TypeError, ValueError, RuntimeError, UnpicklingError) as error:
         if isinstance(error, CheckpointError):
             raise
-        raise CheckpointError(f"{path}: not a reader of this version ({error}); {_RETRAIN}") from error
+        raise CheckpointError(f"{path}: not a reader of this version ({error}); {RETRAIN}") from error
     reader = TrainedReader(
         network.to(device).eval(), config, options, vocabulary, epoch, history, trained_on, left_out, optimizer
     )
     if reader_digest(reader) != manifest["digest"]:
-        raise CheckpointError(f"{path}: {MANIFEST} does not belong to the files beside it; {_RETRAIN}")
+        raise CheckpointError(f"{path}: {MANIFEST} does not belong to the files beside it; {RETRAIN}")
     return reader
-
-
-def checkpoint_digest(path: str) -> str:
-    """The digest of the reader in a folder, from its manifest alone.
-
-    Raises:
-        CheckpointError: no manifest there, or one that can't be used.
-        OSError: the folder can't be read.
-    """
-    return str(_manifest(path)["digest"])
-
-
-def checkpoint_epoch(path: str) -> int:
-    """How many epochs the reader in a folder has behind it; raises what ``checkpoint_digest`` raises."""
-    return int(_manifest(path)["epoch"])
 
 
 def reader_digest(reader: TrainedReader) -> str:
@@ -134,25 +112,6 @@ def reader_digest(reader: TrainedReader) -> str:
     return digest.hexdigest()
 
 
-def _manifest(path: str) -> dict[str, Any]:
-    file_system, folder = file_system_of(normal_path(path))
-    try:
-        with file_system.open_input_stream(f"{folder}/{MANIFEST}") as stream:
-            manifest = json.loads(stream.read())
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path}: no {MANIFEST}: no reader was saved there, or not to its end") from error
-    except ValueError as error:
-        raise CheckpointError(f"{path}: {MANIFEST} is damaged ({error}); {_RETRAIN}") from error
-    if not isinstance(manifest, dict) or "version" not in manifest or "digest" not in manifest:
-        raise CheckpointError(f"{path}: {MANIFEST} is of another kind of folder; give a reader's")
-    if manifest["version"] != VERSION:
-        raise CheckpointError(
-            f"{path}: a reader of version {manifest['version']}, this code reads {VERSION}: "
-            "use the release that wrote it, or train the reader again"
-        )
-    return manifest
-
-
 def _content(file_system: FileSystem, folder: str, path: str, manifest: Mapping[str, Any], name: str) -> bytes:
     """A data file, checked against the manifest."""
     if name not in manifest["files"]:
@@ -163,11 +122,11 @@ def _content(file_system: FileSystem, folder: str, path: str, manifest: Mapping[
             content: bytes = stream.read()
     except FileNotFoundError as error:
         raise CheckpointError(
-            f"{path}: {file['name']} is missing; if the reader is being trained right now, try again; else {_RETRAIN}"
+            f"{path}: {file['name']} is missing; if the reader is being trained right now, try again; else {RETRAIN}"
         ) from error
     if len(content) != file["bytes"] or hashlib.sha1(content).hexdigest() != file["sha1"]:
         raise CheckpointError(
-            f"{path}: {file['name']} is damaged: {len(content)} bytes of {file['bytes']}, or changed; {_RETRAIN}"
+            f"{path}: {file['name']} is damaged: {len(content)} bytes of {file['bytes']}, or changed; {RETRAIN}"
         )
     return content
 
