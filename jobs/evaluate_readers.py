@@ -10,7 +10,7 @@ import sys
 from pyspark.sql import SparkSession
 
 from jobs.job_support.command_line import run_job
-from jobs.job_support.release_files import publishing, size_of
+from jobs.job_support.release_files import publish_text
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings
 from jobs.job_support.store import Store
@@ -30,13 +30,12 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     with store.staged(figures) as rows:
         readers = store.read("evaluations").select("reader").unionByName(rows.select("reader")).distinct()
         written = store.replace_slices("evaluations", rows, readers)
-        changed = written.rows + written.deleted
-        if not changed and size_of(spark, settings.paths.report, REPORT) is not None:
-            return clock.finish(rows_in=0)
-        with publishing(spark, settings.paths.report) as made:
-            text = render_evaluation(row.asDict() for row in rows.collect())
-            (made / REPORT).write_text(text, encoding="utf-8")
-        return clock.finish(rows_in=predictions.count(), rows_out=changed)
+        text = render_evaluation(row.asDict() for row in rows.collect())
+    published = publish_text(spark, settings.paths.report, REPORT, text)
+    changed = written.rows + written.deleted
+    if not changed and not published:
+        return clock.finish(rows_in=0)
+    return clock.finish(rows_in=predictions.count(), rows_out=changed)
 
 
 def main(argv: list[str] | None = None) -> int:

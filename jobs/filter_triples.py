@@ -7,10 +7,10 @@ Reads triples, passages, predictions; writes machine_filter: each triple with it
 
 import sys
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.job_support.command_line import run_job
+from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
 from jobs.job_support.store import Store
@@ -22,13 +22,18 @@ VERSION = 1
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
-    """Judges what is missing; returns the counts of articles, and of verdicts written."""
+    """Judges what is missing; returns the counts of articles, and of verdicts written.
+
+    Raises:
+        JobError: the tables hold an imported data set, which has its splits.
+    """
     run_info = run_info or Run()
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "filter")
     reader = settings.reader.network
     triples, passages = store.read("triples"), store.read("passages")
     predictions = store.read("predictions").where(F.col("reader") == reader)
+    _refuse_imported(store, passages)
     settings_hash = stage_hash(VERSION, reader, settings.splits)
     wanted = filter_fingerprints(triples, passages, predictions, settings_hash=settings_hash)
     done = store.read("machine_filter").select("article_id", "fingerprint").distinct()
@@ -40,6 +45,15 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         with store.staged(verdicts) as rows:
             written = store.replace_slices("machine_filter", rows, work.select("article_id"))
     return clock.finish(rows_in=sum(counts.values()), rows_out=written.rows)
+
+
+def _refuse_imported(store: Store, passages: DataFrame) -> None:
+    imported = passages.where("origin = 'imported'").count()
+    if imported:
+        raise JobError(
+            f"{store.path('passages')} holds {imported:,} imported passages, which have been filtered and split: "
+            "evaluate readers on them, and filter generated ones, in another paths.tables"
+        )
 
 
 def main(argv: list[str] | None = None) -> int:

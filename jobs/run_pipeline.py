@@ -28,7 +28,7 @@ from jobs import (
     train_readers,
 )
 from jobs.job_support.command_line import JobError, describe_counts, run_job
-from jobs.job_support.release_files import publishing
+from jobs.job_support.release_files import publish_text
 from jobs.job_support.run_metrics import Run, StageCounts
 from jobs.job_support.settings import Paths, Settings
 from jobs.job_support.store import Store
@@ -47,14 +47,10 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store.clean_staging()
     started = time.monotonic()
     counts = [_run_stage(stage, spark, settings, run_info) for stage in TO_TRIPLES]
-    # Without triples the later stages fail; the funnel says why there are none.
-    filtered = settings.filter.enabled and not store.read("triples").where("keep").isEmpty()
-    if filtered:
-        counts += [_run_stage(stage, spark, settings, run_info) for stage in MACHINE_FILTER]
-    text = _funnel(store, settings, renew=any(c.did_work for c in counts))
-    print(f"\n{text}\n", flush=True)
+    counts += [_run_stage(stage, spark, settings, run_info) for stage in _filter_stages(store, settings)]
+    print(f"\n{_funnel(store, settings)}\n", flush=True)
     counts.append(_run_stage(export_dataset, spark, settings, run_info))
-    if filtered:
+    if settings.filter.enabled:
         counts.append(_run_stage(evaluate_readers, spark, settings, run_info))
     seconds = time.monotonic() - started
     if any(c.did_work for c in counts):
@@ -66,27 +62,33 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     return counts
 
 
+def _filter_stages(store: Store, settings: Settings) -> Sequence[Any]:
+    if not settings.filter.enabled:
+        return ()
+    if not store.read("triples").where("keep").isEmpty():
+        return MACHINE_FILTER
+    # Nothing to train on: the funnel says why there are no triples. Verdicts on those that there were must go.
+    return () if store.is_empty("machine_filter") else (score_queries, filter_triples)
+
+
 def _run_stage(stage: Any, spark: SparkSession, settings: Settings, run_info: Run) -> StageCounts:
     counts: StageCounts = stage.run(spark, settings, run_info)
     log.info("%s", describe_counts(counts))
     return counts
 
 
-def _funnel(store: Store, settings: Settings, *, renew: bool) -> str:
-    if renew or store.is_empty("funnel"):
-        names = ["articles", "rejects", "annotations", "passages", "sentences", "triples"]
-        names += ["machine_filter"] if settings.filter.enabled else []
-        rows = funnel_rows(*(store.read(name) for name in names))
-        with store.staged(rows) as staged:
-            store.replace_slices("funnel", staged, store.read("funnel").select("stage").distinct())
-    counts = {(r["stage"], r["unit"], r["outcome"]): r["rows"] for r in store.read("funnel").collect()}
-    missing = unaccounted(counts)
-    if missing:
-        raise JobError(f"counts don't add up: {'; '.join(missing)}. Run again; if it stays, please report it")
+def _funnel(store: Store, settings: Settings) -> str:
+    """Counted anew each time: a stage may have been run by itself, or have broken off after its tables."""
+    names = ["articles", "rejects", "annotations", "passages", "sentences", "triples"]
+    names += ["machine_filter"] if settings.filter.enabled else []
+    with store.staged(funnel_rows(*(store.read(name) for name in names))) as rows:
+        counts = {(r["stage"], r["unit"], r["outcome"]): r["rows"] for r in rows.collect()}
+        if missing := unaccounted(counts):
+            raise JobError(f"counts don't add up: {'; '.join(missing)}. Run again; if it stays, please report it")
+        stages = store.read("funnel").select("stage").unionByName(rows.select("stage")).distinct()
+        store.replace_slices("funnel", rows, stages)
     text = render_funnel(counts)
-    if renew:
-        with publishing(store.spark, settings.paths.report) as made:
-            (made / "funnel.txt").write_text(text + "\n", encoding="utf-8")
+    publish_text(store.spark, settings.paths.report, "funnel.txt", text + "\n")
     return text
 
 

@@ -11,14 +11,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from udfs.answer_match import best_over_answers, exact_match, f1, normalise_answer
 from udfs.reader_examples import examples_of
+from udfs.readers.configuration import SCORING_WINDOW
 from udfs.readers.examples import ReaderExample
 from udfs.readers.manifest import CheckpointError, checkpoint_digest
 
 if TYPE_CHECKING:
     from udfs.readers.trained_reader import TrainedReader
-
-# Queries that are read together: sorted by length, they fill even batches. About 40 MB of examples.
-WINDOW = 2_000
 
 PREDICTED = T.StructType(
     [
@@ -88,7 +86,7 @@ def _windows(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     for row in rows:
         window.append(row)
         queries += len(row["queries"])
-        if queries >= WINDOW:
+        if queries >= SCORING_WINDOW:
             yield window
             window, queries = [], 0
     if window:

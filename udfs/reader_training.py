@@ -5,7 +5,7 @@ would send each example four times through Spark.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from udfs.fold_of import N_FOLDS
 from udfs.reader_examples import examples_of
-from udfs.readers.configuration import SanConfig, TrainingOptions
+from udfs.readers.configuration import SanConfig, TrainingError, TrainingOptions
 from udfs.readers.examples import ReaderExample
 from udfs.readers.manifest import CheckpointError, checkpoint_digest, checkpoint_epoch
 from udfs.return_types import LEFT_OUT
@@ -44,7 +44,6 @@ _EPOCH = T.StructType(
 TRAINED = T.StructType(
     [
         T.StructField("fold", T.IntegerType()),
-        T.StructField("path", T.StringType()),
         T.StructField("digest", T.StringType()),
         T.StructField("epochs", T.IntegerType()),
         T.StructField("trained_on", T.LongType()),
@@ -52,7 +51,7 @@ TRAINED = T.StructType(
         T.StructField("history", T.ArrayType(_EPOCH)),
     ]
 )
-"""A trained reader: its fold, folder and learning curve."""
+"""A trained reader: its fold, and its learning curve."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,12 @@ class FoldTraining:
     """How the folds' readers are trained.
 
     ``examples``: folder with the Parquet files of each fold in ``fold=<k>``, in order of name and row.
+    ``queries``: how many queries the files of each fold hold.
     ``models``: folder for the readers, each in ``fold-<k>``; the reader of a run that broke off is gone on with.
     """
 
     examples: str
+    queries: Mapping[int, int]
     models: str
     config: SanConfig
     options: TrainingOptions
@@ -72,6 +73,10 @@ class FoldTraining:
     def path(self, fold: int) -> str:
         """The folder of a fold's reader."""
         return f"{self.models.rstrip('/')}/fold-{fold}"
+
+    def examples_of(self, *folds: int) -> "FoldExamples":
+        """The examples of some folds."""
+        return FoldExamples(self.examples, {f: self.queries.get(f, 0) for f in folds})
 
 
 def make_train_batches(training: FoldTraining) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -90,7 +95,8 @@ def train_fold(training: FoldTraining, fold: int) -> dict[str, Any]:
     """Trains the reader that never sees the articles of ``fold``; a row of ``TRAINED``.
 
     Raises:
-        TrainingError: the other folds hold no triple to train on.
+        TrainingError: the other folds hold no triple to train on; examples are missing from the files.
+        VectorFileError: the word vectors can't be used.
     """
     from udfs.readers.checkpoint import save_reader
     from udfs.readers.training import train_reader
@@ -98,7 +104,7 @@ def train_fold(training: FoldTraining, fold: int) -> dict[str, Any]:
     from udfs.readers.word_vectors import load_vectors
 
     options, path = training.options, training.path(fold)
-    others = FoldExamples(training.examples, tuple(f for f in range(N_FOLDS) if f != fold))
+    others = training.examples_of(*(f for f in range(N_FOLDS) if f != fold))
     resume = _unfinished(training, fold)
     vocabulary = vectors = None
     if resume is None and training.word_vectors:
@@ -108,7 +114,7 @@ def train_fold(training: FoldTraining, fold: int) -> dict[str, Any]:
         vectors = load_vectors(training.word_vectors, vocabulary, training.config.word_size, seed=options.seed)
     reader = train_reader(
         others,
-        list(FoldExamples(training.examples, (fold,))),
+        training.examples_of(fold),
         training.config,
         options,
         vocabulary=vocabulary,
@@ -120,13 +126,13 @@ def train_fold(training: FoldTraining, fold: int) -> dict[str, Any]:
         {k: v for k, v in asdict(e).items() if k in _EPOCH.names} | {"triples_per_second": e.examples_per_second}
         for e in reader.history
     ]
+    left_out = {**reader.left_out, **({"unusable": others.unusable} if others.unusable else {})}
     return {
         "fold": fold,
-        "path": path,
         "digest": save_reader(reader, path),
         "epochs": reader.epoch,
         "trained_on": reader.trained_on,
-        "left_out": [{"reason": r, "triples": n} for r, n in reader.left_out.items()],
+        "left_out": [{"reason": r, "triples": n} for r, n in left_out.items()],
         "history": history,
     }
 
@@ -140,13 +146,14 @@ def _save(reader: "TrainedReader", path: str) -> None:
 def _unfinished(training: FoldTraining, fold: int) -> "TrainedReader | None":
     """The reader that an earlier run left half trained, if it can be gone on with."""
     from udfs.readers.checkpoint import load_reader
+    from udfs.readers.training import trains_alike
 
     try:
         reader = load_reader(training.path(fold), device=training.options.device, resume=True)
     except CheckpointError as error:
         LOGGER.info("fold %d starts anew: %s", fold, error)
         return None
-    if (reader.config, reader.options) != (training.config, training.options):
+    if reader.config != training.config or not trains_alike(reader.options, training.options):
         LOGGER.info("fold %d starts anew: begun with other settings", fold)
         return None
     LOGGER.info("fold %d goes on after epoch %d", fold, reader.epoch)
@@ -154,29 +161,47 @@ def _unfinished(training: FoldTraining, fold: int) -> "TrainedReader | None":
 
 
 class FoldExamples:
-    """The examples of some folds, read anew at each iteration, in the same order; unusable ones are logged."""
+    """The examples of some folds, read anew at each iteration, in the same order.
 
-    def __init__(self, folder: str, folds: tuple[int, ...]) -> None:
+    ``unusable``: how many the last iteration passed over, and logged.
+
+    Args:
+        folder: see ``FoldTraining.examples``.
+        queries: the folds, and how many queries the files of each hold.
+    """
+
+    def __init__(self, folder: str, queries: Mapping[int, int]) -> None:
         self._folder = normal_path(folder)
-        self._folds = folds
+        self._queries = queries
+        self.unusable = 0
 
     def __iter__(self) -> Iterator[ReaderExample]:
-        for row in self._rows():
-            for example in examples_of(row):
-                if isinstance(example, ReaderExample):
-                    yield example
-                else:
-                    LOGGER.warning("not trained on: query %s: %s", *example)
+        """Raises TrainingError where a fold's files hold another number of queries: some were deleted meanwhile."""
+        self.unusable = 0
+        for fold, expected in self._queries.items():
+            found = 0
+            for row in self._rows(fold) if expected else ():
+                found += len(row["queries"])
+                for example in examples_of(row):
+                    if isinstance(example, ReaderExample):
+                        yield example
+                    else:
+                        self.unusable += 1
+                        LOGGER.warning("not trained on: query %s: %s", *example)
+            if found != expected:
+                raise TrainingError(
+                    f"{self._folder}: {found} of {expected} queries of fold {fold} are there: files were deleted while "
+                    "the reader was trained; run train_readers again, it goes on after the last epoch"
+                )
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _rows(self, fold: int) -> Iterator[dict[str, Any]]:
         file_system, folder = file_system_of(self._folder)
-        for fold in self._folds:
-            selector = FileSelector(f"{folder}/fold={fold}", allow_not_found=True)
-            files = (i.path for i in file_system.get_file_info(selector) if i.type == FileType.File)
-            for path in sorted(p for p in files if p.endswith(".parquet")):
-                with file_system.open_input_file(path) as file:
-                    for batch in pq.ParquetFile(file).iter_batches(batch_size=_ROWS):
-                        yield from batch.to_pylist()
+        selector = FileSelector(f"{folder}/fold={fold}", allow_not_found=True)
+        files = (i.path for i in file_system.get_file_info(selector) if i.type == FileType.File)
+        for path in sorted(p for p in files if p.endswith(".parquet")):
+            with file_system.open_input_file(path) as file:
+                for batch in pq.ParquetFile(file).iter_batches(batch_size=_ROWS):
+                    yield from batch.to_pylist()
 
 
 def epochs_done(training: FoldTraining, folds: Sequence[int]) -> int:
@@ -189,9 +214,13 @@ def epochs_done(training: FoldTraining, folds: Sequence[int]) -> int:
 
 
 def is_there(path: str, digest: str) -> bool:
-    """Whether the reader with this digest lies in a folder: it may have been moved, or deleted."""
+    """Whether the reader with this digest lies in a folder: it may have been moved, or deleted.
+
+    Raises:
+        OSError: the folder can't be looked at; the reader may well be there.
+    """
     try:
         return checkpoint_digest(path) == digest
-    except (CheckpointError, OSError) as error:
+    except CheckpointError as error:
         LOGGER.warning("%s", error)
         return False

@@ -1,11 +1,21 @@
-"""Articles on which a stage failed: rejects, unless so many fail that the fault is hardly theirs."""
+"""Articles on which a stage failed: rejects, unless so many fail that the fault is hardly theirs; and errors of
+workers in words."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError
 from jobs.job_support.settings import Limits
 from jobs.job_support.store import Store
+
+# Errors that are raised on workers and say in words what to do; they reach the driver inside a traceback.
+_SAID = "CheckpointError|TrainingError|VectorFileError|OSError|PermissionError|NotADirectoryError|FileNotFoundError"
+_IN_WORDS = re.compile(rf"^(?:\w+\.)*(?:{_SAID}): (.+)$", re.MULTILINE)
 
 # So many articles may fail whatever their share: in a run of three, one is no sign of a broken stage.
 FEW_FAILURES = 5
@@ -49,3 +59,19 @@ def withdraw_failures(store: Store, stage: str, articles: DataFrame) -> None:
     """Deletes the stage's rejects of ``articles``, before their rows are made anew."""
     slices = articles.select(F.lit(stage).alias("stage"), F.col("article_id").alias("input"))
     store.replace_slices("rejects", store.read("rejects").limit(0), slices)
+
+
+@contextmanager
+def worker_errors(what: str) -> Iterator[None]:
+    """Turns errors of workers that say in words what to do into a JobError; others stay as they are.
+
+    Args:
+        what: what did not happen, for the message.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        found = _IN_WORDS.findall(str(error))
+        if not found:
+            raise
+        raise JobError(f"{what}: {found[-1]}") from error

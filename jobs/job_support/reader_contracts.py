@@ -28,7 +28,7 @@ READER_RUNS = TableContract(
         [
             column("reader", STRING, "name of the network"),
             column("fold", INT, "the fold that was held out"),
-            column("path", STRING, "folder of the trained reader"),
+            column("path", STRING, "folder of the trained reader, below paths.models"),
             column("digest", STRING, "hash of network, vocabulary and weights: equal for equal training"),
             column("epochs", INT, "epochs trained"),
             column("trained_on", LONG, "triples trained on"),

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from jobs.job_support.hadoop_files import file_system, read_text
+
 
 @contextmanager
 def publishing(spark: SparkSession, folder: str) -> Iterator[Path]:
@@ -29,28 +31,13 @@ def publishing(spark: SparkSession, folder: str) -> Iterator[Path]:
             copy_by_hadoop(spark, file, folder)
 
 
-def read_text_file(spark: SparkSession, folder: str, name: str) -> str | None:
-    """The content of a small file in ``folder``; None where it is not there."""
-    if size_of(spark, folder, name) is None:
-        return None
-    return str(spark.read.text(f"{folder}/{name}", wholetext=True).collect()[0][0])
-
-
-def size_of(spark: SparkSession, folder: str, name: str) -> int | None:
-    """Bytes of a file in ``folder``; None where it is not there."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    target = jvm.org.apache.hadoop.fs.Path(f"{folder}/{name}")
-    file_system = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    return int(file_system.getFileStatus(target).getLen()) if file_system.exists(target) else None
-
-
-def delete_file(spark: SparkSession, folder: str, name: str) -> None:
-    """Deletes a file in ``folder``; one that is not there is no error."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    target = jvm.org.apache.hadoop.fs.Path(f"{folder}/{name}")
-    target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(target, False)
+def publish_text(spark: SparkSession, folder: str, name: str, text: str) -> bool:
+    """Makes ``text`` the content of a file; returns whether it was another, or none."""
+    if read_text(spark, f"{folder}/{name}") == text:
+        return False
+    with publishing(spark, folder) as made:
+        (made / name).write_text(text, encoding="utf-8")
+    return True
 
 
 def local_path(folder: str) -> Path | None:
@@ -70,9 +57,9 @@ def copy_by_hadoop(spark: SparkSession, file: Path, folder: str) -> None:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     path = jvm.org.apache.hadoop.fs.Path
-    target, beside = path(f"{folder}/{file.name}"), path(f"{folder}/.{file.name}.tmp")
-    file_system = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    file_system.copyFromLocalFile(False, True, path(file.absolute().as_uri()), beside)
-    file_system.delete(target, False)
-    if not file_system.rename(beside, target):
+    system, target = file_system(spark, f"{folder}/{file.name}")
+    beside = path(f"{folder}/.{file.name}.tmp")
+    system.copyFromLocalFile(False, True, path(file.absolute().as_uri()), beside)
+    system.delete(target, False)
+    if not system.rename(beside, target):
         raise OSError(f"{beside.toString()} could not be renamed to {target.toString()}")

@@ -12,10 +12,10 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from udfs.cloze import ClozeRules
-from udfs.readers.configuration import SanConfig, TrainingOptions
+from udfs.readers.configuration import RUN_ONLY, SanConfig, TrainingOptions
 
 
 class SettingsError(ValueError):
@@ -34,10 +34,17 @@ Positive = Annotated[int, Field(gt=0)]
 
 
 class Paths(_Section):
+    """Where tables and files lie; local paths absolute, since executors work in folders of their own."""
+
     tables: str
     models: str
     release: str
     report: str
+
+    @field_validator("*")
+    @classmethod
+    def _absolute(cls, path: str) -> str:
+        return path.rstrip("/") if ":/" in path else str(Path(path).resolve())
 
 
 class Source(_Section):
@@ -71,10 +78,10 @@ class Reader(_Section):
     training: TrainingOptions
 
     def training_values(self) -> dict[str, Any]:
-        """All that decides what a trained reader is: not where, nor with how many threads, it is trained."""
-        values = self.model_dump()
-        for key in ("device", "threads", "held_out_batch_tokens"):
-            del values["training"][key]
+        """All that decides what a trained reader is, but for the content of the word vectors: not where, nor with
+        how many threads, it is trained."""
+        values = self.model_dump(exclude={"word_vectors": True, "training": set(RUN_ONLY)})
+        assert "seed" in values["training"]
         return values
 
 

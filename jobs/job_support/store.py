@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -24,12 +23,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.job_support.contracts import CONTRACTS
+from jobs.job_support.hadoop_files import delete, file_system
 from jobs.job_support.settings import stage_hash
 from jobs.job_support.table_contract import TableContract
 
 log = logging.getLogger(__name__)
 
 _INSERT, _UPDATE, _DELETE = "insert", "update", "delete"
+_EXPIRY = "%Y%m%dT%H%M"
 _METADATA_KEY = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -67,21 +68,30 @@ class Store:
         self._ensure(name)
         return self.spark.read.format("delta").load(self.path(name))
 
-    def clean_staging(self, older_than: timedelta = timedelta(days=1)) -> None:
+    def clean_staging(self) -> None:
         """Deletes what runs that were killed left in staging: it holds texts, and nobody else would."""
-        folder = f"{self.root.rstrip('/')}/_staging"
-        system, path = _file_system(self.spark, folder)
-        limit = (datetime.now(UTC) - older_than).timestamp() * 1000
+        system, path = file_system(self.spark, self._staging())
+        now = datetime.now(UTC).strftime(_EXPIRY)
         for status in system.listStatus(path) if system.exists(path) else ():
-            if status.getModificationTime() < limit:
+            expiry, dash, _ = str(status.getPath().getName()).partition("-")
+            if dash and expiry < now:
                 log.info("deleting %s, left by a run that did not end", status.getPath().toString())
                 system.delete(status.getPath(), True)
+
+    def _staging(self) -> str:
+        return f"{self.root.rstrip('/')}/_staging"
 
     def version(self, name: str) -> int:
         """The table's latest version number."""
         self._ensure(name)
         history = self.spark.sql(f"DESCRIBE HISTORY delta.`{self.path(name)}` LIMIT 1")
         return int(history.select("version").collect()[0][0])
+
+    def state(self, name: str) -> str:
+        """The table's id and version: another one after every change, also of a table that was made anew."""
+        version = self.version(name)
+        detail = self.spark.sql(f"DESCRIBE DETAIL delta.`{self.path(name)}`")
+        return f"{detail.select('id').collect()[0][0]}@{version}"
 
     def is_empty(self, name: str) -> bool:
         return self.read(name).isEmpty()
@@ -98,13 +108,18 @@ class Store:
             yield self.spark.read.schema(rows.schema).parquet(path)
 
     @contextmanager
-    def staging_folder(self) -> Iterator[str]:
-        """The path of a folder, not there yet, that is deleted at the end of the block."""
-        path = f"{self.root.rstrip('/')}/_staging/{uuid.uuid4().hex}"
+    def staging_folder(self, keep: timedelta = timedelta(days=1)) -> Iterator[str]:
+        """The path of a folder, not there yet, that is deleted at the end of the block.
+
+        Args:
+            keep: longer than the block may take: from then on other runs take the folder for one that a
+                killed run left. Its name says when, since not all file systems know when a folder changed.
+        """
+        path = f"{self._staging()}/{(datetime.now(UTC) + keep).strftime(_EXPIRY)}-{uuid.uuid4().hex}"
         try:
             yield path
         finally:
-            _delete(self.spark, path)
+            delete(self.spark, path)
 
     def merge(self, name: str, rows: DataFrame) -> Written:
         """Inserts and updates ``rows`` by the table's key; rows that are equal already are left alone."""
@@ -258,18 +273,6 @@ class Store:
                     detail = said[start : said.find("\tat ", start)].strip()
                     raise ContractError(f"{contract.name}: {detail}") from error
             raise
-
-
-def _delete(spark: SparkSession, path: str) -> None:
-    system, hadoop_path = _file_system(spark, path)
-    system.delete(hadoop_path, True)
-
-
-def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
-    return hadoop_path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), hadoop_path
 
 
 def table_hash(table: DataFrame) -> str:

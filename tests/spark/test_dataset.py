@@ -1,6 +1,7 @@
 """Tables -> ReCoRD file -> tables: offsets, order, ids; Table 1 against hand-counted figures."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from jobs import export_dataset, import_dataset
 from jobs.job_support.command_line import JobError
 from jobs.job_support.contracts import PASSAGES, TRIPLES
 from jobs.job_support.release_files import copy_by_hadoop, local_path, publishing
-from jobs.job_support.settings import Settings
+from jobs.job_support.settings import Export, Settings
 from jobs.job_support.store import Store
 from jobs.transforms.dataset import (
     DatasetError,
@@ -247,7 +248,7 @@ def test_export_job_writes_checked_files_and_table_1(spark: SparkSession, settin
     assert (counts.rows_out, validate_record_json(path).queries) == (2, 2)
     assert [p.record_id for p in read_passages(path)] == [article_id(1), article_id(2)]
     assert "| queries" in (report / "table_1.md").read_text(encoding="utf-8")
-    manifest = release / f"{settings.export.name}.manifest.json"
+    manifest = release / "manifest.json"
     assert {p.name for p in release.iterdir()} == {path.name, manifest.name}
     # Made from the tables as they are: nothing to do. Cut off or gone: made again, to the byte.
     assert export_dataset.run(spark, settings).rows_in == 0
@@ -257,6 +258,43 @@ def test_export_job_writes_checked_files_and_table_1(spark: SparkSession, settin
     (report / "table_1.md").unlink()
     assert export_dataset.run(spark, settings).rows_in == 2
     assert (report / "table_1.md").exists()
+
+
+def test_export_follows_tables_that_were_made_anew(spark: SparkSession, settings: Settings, store: Store) -> None:
+    for query in ("@placeholder wept.", "So @placeholder."):
+        again = Store(spark, store.root)
+        again.merge("passages", passages_of(spark, passage_row(1)))
+        again.merge("triples", triples_of(spark, triple_row(1, query)))
+        versions = {name: again.version(name) for name in ("passages", "triples")}
+        assert export_dataset.run(spark, settings).rows_in == 1
+        release = Path(settings.paths.release, f"{settings.export.name}.json")
+        assert query in release.read_text(), f"the same versions {versions} of other tables"
+        shutil.rmtree(store.root)
+
+
+def test_export_that_broke_off_is_done_again_and_leaves_no_old_files(
+    spark: SparkSession, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.merge("passages", passages_of(spark, passage_row(1)))
+    store.merge("triples", triples_of(spark, triple_row(1, "@placeholder wept.")))
+    export_dataset.run(spark, settings)
+    renamed = settings.model_copy(update={"export": Export(name="other")})
+    release = Path(settings.paths.release)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("the machine died")
+
+    for step in ("_table_1", "_delete_others"):
+        monkeypatch.setattr(export_dataset, step, fail)
+        with pytest.raises(OSError, match="the machine died"):
+            export_dataset.run(spark, renamed)
+        monkeypatch.undo()
+    assert export_dataset.run(spark, renamed).rows_in == 1
+    assert {p.name for p in release.iterdir()} == {"other.json", "manifest.json"}
+    # A file under an old name that is not the export's is left alone.
+    (release / "other.json").write_text("mine")
+    assert export_dataset.run(spark, settings).rows_in == 1
+    assert {p.name for p in release.iterdir()} == {f"{settings.export.name}.json", "other.json", "manifest.json"}
 
 
 def test_export_job_refuses_what_would_not_be_valid(spark: SparkSession, settings: Settings, store: Store) -> None:

@@ -1,7 +1,6 @@
 """Generate: passages, sentences and triples in Delta, and reruns that do only the missing work."""
 
-import os
-import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -158,12 +157,11 @@ def test_run_that_breaks_off_between_tables_is_made_good(
     assert not list((Path(settings.paths.tables) / "_staging").iterdir())
 
 
-def test_staging_of_killed_runs_is_deleted_after_a_day(store: Store) -> None:
-    left = Path(store.path("_staging")) / "left"
-    left.mkdir(parents=True)
-    store.clean_staging()
-    assert left.exists()
-    yesterday = time.time() - 90_000
-    os.utime(left, (yesterday, yesterday))
-    store.clean_staging()
-    assert not left.exists()
+def test_staging_of_killed_runs_is_deleted_when_its_time_is_over(store: Store) -> None:
+    with store.staging_folder(keep=timedelta(minutes=-2)) as over, store.staging_folder() as running:
+        for folder in (over, running):
+            Path(folder).mkdir(parents=True)
+        store.clean_staging()
+        assert not Path(over).exists()
+        assert Path(running).exists()
+    assert not Path(running).exists()

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from jobs import evaluate_readers, export_dataset, filter_triples, run_pipeline, score_queries, train_readers
 from jobs.job_support.command_line import JobError
+from jobs.job_support.contracts import CONTRACTS
 from jobs.job_support.reader_contracts import ANSWERED, NOT_SCORED
 from jobs.job_support.run_metrics import StageCounts
 from jobs.job_support.settings import Paths, Settings
@@ -173,27 +174,136 @@ def test_other_splits_train_and_score_nothing(go_on: GoOn) -> None:
     assert work_of(counts).keys() == {"filter", "export", "evaluate"}
     assert {r.split for r in after.read("machine_filter").collect()} == {"train"}
     released = {p.name for p in Path(after.root).parent.joinpath("release").iterdir()}
-    assert released == {"record.json", "train.json", "record.manifest.json"}, "files of splits that are empty now"
+    assert released == {"record.json", "train.json", "manifest.json"}, "files of splits that are empty now"
     assert table_hash(after.read("predictions")) == table_hash(before.read("predictions"))
 
 
-def test_a_reader_whose_folder_is_gone_is_trained_again_and_is_the_same(
-    line: Line, spark: SparkSession, tmp_path: Path
-) -> None:
-    for name in ("tables", "models"):
+@pytest.fixture
+def copied(line: Line, tmp_path: Path) -> Settings:
+    """The settings of a copy of the line, to go on with or to damage."""
+    for name in Paths.model_fields:
         shutil.copytree(line.out / name, tmp_path / name)
-    settings = of_line(tmp_path, line.corpus)
-    store = Store(spark, settings.paths.tables)
-    runs = {r.fold: r for r in store.read("reader_runs").collect()}
-    # The copy's rows name the folders of the line that was copied; one of them is moved away.
-    fold = min(runs)
-    away = Path(runs[fold].path).rename(tmp_path / "away")
-    try:
-        assert train_readers.run(spark, settings).rows_in == 1
-        assert {r.fold: r.digest for r in store.read("reader_runs").collect()} == {f: r.digest for f, r in runs.items()}
-        assert not score_queries.run(spark, settings).did_work
-    finally:
-        away.rename(runs[fold].path)
+    return of_line(tmp_path, line.corpus)
+
+
+def readers_of(store: Store) -> dict[int, Row]:
+    return {r.fold: r for r in store.read("reader_runs").collect()}
+
+
+def forget_predictions(store: Store) -> None:
+    for name in ("predictions", "machine_filter"):
+        store.replace_slices(name, store.read(name).limit(0), store.read(name).select("article_id").distinct())
+
+
+def test_a_reader_whose_folder_is_gone_is_trained_again_and_is_the_same(copied: Settings, spark: SparkSession) -> None:
+    store = Store(spark, copied.paths.tables)
+    before = readers_of(store)
+    fold = min(before)
+    predictions = table_hash(store.read("predictions"))
+    forget_predictions(store)
+    shutil.rmtree(Path(copied.paths.models) / before[fold].path)
+    with pytest.raises(JobError, match=rf"reader of fold {fold} is not in .*run train_readers"):
+        score_queries.run(spark, copied)
+    assert train_readers.run(spark, copied).rows_in == 1
+    assert readers_of(store) == before
+    score_queries.run(spark, copied)
+    assert table_hash(store.read("predictions")) == predictions
+
+
+def test_a_fold_that_fails_takes_no_other_along(copied: Settings, spark: SparkSession) -> None:
+    store = Store(spark, copied.paths.tables)
+    before = readers_of(store)
+    store.replace_slices("reader_runs", store.read("reader_runs").limit(0), store.read("reader_runs").select("fold"))
+    shutil.rmtree(copied.paths.models)
+    failing = Path(copied.paths.models) / before[max(before)].path
+    failing.parent.mkdir(parents=True)
+    failing.write_text("a file where the reader's folder should be")
+    with pytest.raises(JobError, match=rf"the reader of fold {max(before)} was not trained: .*{failing.name}"):
+        train_readers.run(spark, copied)
+    assert readers_of(store) == {f: r for f, r in before.items() if f != max(before)}
+    failing.unlink()
+    assert train_readers.run(spark, copied).rows_in == 1
+    assert readers_of(store) == before
+
+
+def test_readers_that_cannot_be_looked_at_are_not_trained_again(copied: Settings, spark: SparkSession) -> None:
+    shutil.rmtree(copied.paths.models)
+    Path(copied.paths.models).write_text("a file: as unreadable as a file system that is down")
+    with pytest.raises(JobError, match=r"paths\.models .* can't be read"):
+        train_readers.run(spark, copied)
+
+
+def test_a_damaged_reader_is_named_in_words(copied: Settings, spark: SparkSession) -> None:
+    store = Store(spark, copied.paths.tables)
+    forget_predictions(store)
+    [*_, weights] = Path(copied.paths.models).rglob("weights-*")
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.raises(JobError, match=rf"nothing was scored: .*{weights.name} is damaged"):
+        score_queries.run(spark, copied)
+    with pytest.raises(JobError, match=r"kept triples have no verdict in machine_filter: run train_readers"):
+        export_dataset.run(spark, copied)
+
+
+def test_readers_are_trained_on_all_triples_or_say_on_which_not(copied: Settings, spark: SparkSession) -> None:
+    store = Store(spark, copied.paths.tables)
+    tags, triples = store.read("token_tags"), store.read("triples").where("keep")
+    sizes = {(r.article_id, r.fold): r["count"] for r in triples.groupBy("article_id", "fold").count().collect()}
+    (untagged, _), (unusable, _) = sorted(sizes)[:2]
+    articles = tags.where(F.col("article_id") == untagged).select("article_id").distinct()
+    store.replace_slices("token_tags", tags.limit(0), articles)
+    beyond = F.expr(
+        "transform(tokens, t -> struct(t.start + 99999 as start, t.end + 99999 as end, t.pos, t.tag, t.lemma))"
+    )
+    damaged = tags.where((F.col("article_id") == unusable) & (F.col("unit") == "passage")).withColumn("tokens", beyond)
+    store.merge("token_tags", damaged)
+    other_seed = of_line(Path(copied.paths.tables).parent, Path(), "reader.training.seed=7")
+
+    n = sum(n for (article, _), n in sizes.items() if article == untagged)
+    with pytest.raises(JobError, match=rf"^{n} kept triples are not tagged yet: run tag_tokens"):
+        train_readers.run(spark, other_seed)
+    row = ("tag", untagged, "", "tagger_failed", "it failed", untagged, "f")
+    store.merge("rejects", spark.createDataFrame([row], CONTRACTS["rejects"].schema))
+    train_readers.run(spark, other_seed)
+
+    for fold, run in readers_of(store).items():
+        others = {article: n for (article, f), n in sizes.items() if f != fold}
+        left_out = {x.reason: x.triples for x in run.left_out}
+        assert left_out.get("not_tagged", 0) == others.get(untagged, 0)
+        assert left_out.get("unusable", 0) == others.get(unusable, 0)
+        assert run.trained_on + sum(left_out.values()) == sum(others.values())
+
+
+def test_when_all_triples_go_their_verdicts_go_too(copied: Settings, spark: SparkSession) -> None:
+    out = Path(copied.paths.tables).parent
+    corpus = next(Path(s.path) for s in copied.ingest.sources)
+    strict = of_line(out, corpus, "generate.min_sentence_tokens=500")
+    with pytest.raises(JobError, match="no kept triples, so there is nothing to export"):
+        run_pipeline.run(spark, strict)
+    store = Store(spark, copied.paths.tables)
+    assert store.is_empty("machine_filter")
+    assert store.is_empty("predictions")
+    assert "passage-query-answers triples" in (out / "report" / "funnel.txt").read_text()
+
+
+def test_figures_follow_the_tables_whoever_wrote_them_last(copied: Settings, spark: SparkSession) -> None:
+    report = Path(copied.paths.report)
+    before = {p.name: p.read_text() for p in report.iterdir()}
+    (report / "funnel.txt").unlink()
+    (report / "evaluation.md").write_text("of another run")
+    store = Store(spark, copied.paths.tables)
+    rows = table_hash(store.read("funnel"))
+    stale = store.read("funnel").where("stage = 'filter'").withColumn("rows", F.lit(1).cast("bigint"))
+    store.merge("funnel", stale)
+    run_pipeline.run(spark, copied)
+    assert {p.name: p.read_text() for p in report.iterdir()} == before
+    assert table_hash(store.read("funnel")) == rows
+
+
+def test_imported_data_are_not_split_anew(spark: SparkSession, settings: Settings, store: Store, line: Line) -> None:
+    passages = Store(spark, str(line.out / "tables")).read("passages").where("keep").limit(1)
+    store.merge("passages", passages.withColumns({"origin": F.lit("imported"), "split": F.lit("dev")}))
+    with pytest.raises(JobError, match="1 imported passages, which have been filtered and split"):
+        filter_triples.run(spark, settings)
 
 
 def test_other_settings_of_the_reader_train_and_score_anew(go_on: GoOn) -> None:
@@ -204,27 +314,22 @@ def test_other_settings_of_the_reader_train_and_score_anew(go_on: GoOn) -> None:
     assert after.read("predictions").join(before.read("predictions"), on="fingerprint", how="left_semi").isEmpty()
 
 
-def test_the_same_seed_gives_the_same_readers(line: Line, spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("tables", "models"):
-        shutil.copytree(line.out / name, tmp_path / name)
-    settings = of_line(tmp_path, line.corpus)
+def test_the_same_seed_gives_the_same_readers(
+    line: Line, copied: Settings, spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = copied
     shutil.rmtree(tmp_path / "models")
     for name in ("reader_runs", "predictions"):
         shutil.rmtree(tmp_path / "tables" / name)
     assert train_readers.run(spark, settings).did_work
     score_queries.run(spark, settings)
     before, after = (Store(spark, str(out / "tables")) for out in (line.out, tmp_path))
-    # The path is the folder's own.
-    assert table_hash(after.read("reader_runs").drop("path")) == table_hash(before.read("reader_runs").drop("path"))
+    assert table_hash(after.read("reader_runs")) == table_hash(before.read("reader_runs"))
     assert table_hash(after.read("predictions")) == table_hash(before.read("predictions"))
 
 
-def test_a_query_that_cannot_be_read_is_not_hard_but_not_scored(
-    line: Line, spark: SparkSession, tmp_path: Path
-) -> None:
-    for name in ("tables", "models"):
-        shutil.copytree(line.out / name, tmp_path / name)
-    settings = of_line(tmp_path, line.corpus)
+def test_a_query_that_cannot_be_read_is_not_hard_but_not_scored(copied: Settings, spark: SparkSession) -> None:
+    settings = copied
     store = Store(spark, settings.paths.tables)
     tags = store.read("token_tags").where("unit = 'passage'").limit(1)
     [broken] = tags.collect()

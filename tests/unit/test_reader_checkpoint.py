@@ -23,7 +23,7 @@ from udfs.readers.prediction import predict
 from udfs.readers.trained_reader import TrainedReader
 from udfs.readers.training import train_reader
 from udfs.readers.vocabulary import Vocabulary
-from udfs.readers.word_vectors import VectorFileError, load_vectors, random_vectors
+from udfs.readers.word_vectors import VectorFileError, load_vectors, random_vectors, vectors_digest
 
 
 @pytest.fixture(scope="module")
@@ -257,3 +257,16 @@ def test_vector_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         load_vectors(str(cut), VOCABULARY, 3, seed=1)
     with pytest.raises(VectorFileError, match="unpack it"):
         load_vectors(str(tmp_path / "glove.zip"), VOCABULARY, 3, seed=1)
+
+
+def test_digest_of_vectors_is_of_their_content_wherever_they_lie(tmp_path: Path) -> None:
+    def of(name: str, text: str) -> str:
+        return vectors_digest(vector_file(tmp_path, text, name))
+
+    long = "word 1 2\n" * 300_000
+    digests = [of("a.txt", "word 1 2\n"), of("b.txt", "word 1 3\n"), of("c.txt", long), of("d.txt", f"{long[:-2]}3\n")]
+    assert len(set(digests)) == 4
+    assert of("elsewhere.txt", long) == digests[2]
+    assert vectors_digest((tmp_path / "c.txt").as_uri()) == digests[2]
+    with pytest.raises(VectorFileError, match=r"absent\.txt: can't be read"):
+        vectors_digest(str(tmp_path / "absent.txt"))

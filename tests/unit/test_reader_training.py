@@ -14,13 +14,13 @@ import torch
 
 from udfs.annotators.base import Token
 from udfs.readers.checkpoint import load_reader, reader_digest, save_reader
-from udfs.readers.configuration import SanConfig, TrainingOptions
+from udfs.readers.configuration import SanConfig, TrainingError, TrainingOptions
 from udfs.readers.examples import ReaderExample, make_example, passage_words
 from udfs.readers.features import shuffled_batches
 from udfs.readers.prediction import predict
 from udfs.readers.running import seeded
 from udfs.readers.trained_reader import EpochReport, TrainedReader
-from udfs.readers.training import TrainingError, learning_rate, train_reader
+from udfs.readers.training import learning_rate, train_reader
 from udfs.readers.vocabulary import build_vocabulary
 from udfs.spans import Mention, Span
 

@@ -51,6 +51,12 @@ def test_override_sets_typed_values_strings_and_sources() -> None:
     assert settings.spark.conf["spark.sql.shuffle.partitions"] == "7"
 
 
+def test_local_paths_are_absolute_and_uris_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = load_settings(CONF / "local.toml", ["paths.models=build/models/", "paths.tables=hdfs:///tables/"]).paths
+    assert (paths.models, paths.tables) == (str(tmp_path / "build/models"), "hdfs:///tables")
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass, fields
 
+RUN_ONLY = ("threads", "device", "held_out_batch_tokens")
+"""The training options that say how a run is made, not what comes out (but for last digits)."""
+SCORING_WINDOW = 2_000
+"""Queries that are read together: sorted by length, they fill even batches. About 60 MB of examples."""
+
+
+class TrainingError(ValueError):
+    """Training can't start or go on; the message says what to do."""
+
 
 @dataclass(frozen=True)
 class SanConfig:

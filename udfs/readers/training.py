@@ -7,15 +7,16 @@ epoch goes on as if it had not been interrupted, and nothing but weights and opt
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import torch
 from torch.nn.utils import clip_grad_norm_
 
 from udfs.answer_match import best_over_answers, exact_match, f1
-from udfs.readers.configuration import TrainingOptions
+from udfs.readers.configuration import RUN_ONLY, SCORING_WINDOW, TrainingError, TrainingOptions
 from udfs.readers.examples import ReaderExample
 from udfs.readers.features import EncodedExample, Encoder, Ids, Unencodable, collate, shuffled_batches, word_dropout
 from udfs.readers.prediction import predict
@@ -29,10 +30,6 @@ from udfs.readers.word_vectors import Vectors, random_vectors
 LOGGER = logging.getLogger(__name__)
 
 
-class TrainingError(ValueError):
-    """Training can't start or go on; the message says what to do."""
-
-
 @dataclass(frozen=True)
 class _TrainingSet:
     examples: list[EncodedExample]
@@ -41,7 +38,7 @@ class _TrainingSet:
 
 def train_reader(
     train: Iterable[ReaderExample],
-    held_out: Sequence[ReaderExample],
+    held_out: Iterable[ReaderExample],
     config: ReaderConfig,
     options: TrainingOptions,
     *,
@@ -60,7 +57,7 @@ def train_reader(
     Args:
         train: iterated once for the vocabulary and once to be encoded (only the encoded form is kept): a
             list, or an object that reads anew each time. Its order must be the same at each time.
-        held_out: scored after every epoch; may be empty.
+        held_out: scored after every epoch; may be empty. As ``train``, a list or what reads anew each time.
         vocabulary: None builds it from ``train``, or takes that of ``resume``.
         vectors: (words, word_size) for ``vocabulary``, which must be given too; None draws them.
         on_epoch: called after each epoch.
@@ -71,8 +68,9 @@ def train_reader(
     Raises:
         TrainingError: nothing to train on; ``resume`` does not fit; the loss is not a number.
     """
-    if iter(train) is train:
-        raise TrainingError("the training examples are an iterator: give what can be iterated twice, as a list")
+    for given, what in ((train, "training"), (held_out, "held-out")):
+        if iter(given) is given:
+            raise TrainingError(f"the {what} examples are an iterator: give what can be iterated twice, as a list")
     vocabulary = _vocabulary(train, config, options, vocabulary, vectors, resume)
     examples = _encode(train, vocabulary, options)
     with threads(options.threads):
@@ -103,7 +101,7 @@ class _Run:
         if reader.optimizer is not None:
             self.optimizer.load_state_dict(dict(reader.optimizer))
 
-    def epoch(self, reader: TrainedReader, epoch: int, held_out: Sequence[ReaderExample]) -> TrainedReader:
+    def epoch(self, reader: TrainedReader, epoch: int, held_out: Iterable[ReaderExample]) -> TrainedReader:
         began = time.perf_counter()
         rate = learning_rate(self.options, epoch)
         for group in self.optimizer.param_groups:
@@ -156,19 +154,25 @@ def learning_rate(options: TrainingOptions, epoch: int) -> float:
     return options.learning_rate * options.decay_factor ** sum(epoch > done for done in options.decay_after)
 
 
-def held_out_scores(reader: TrainedReader, held_out: Sequence[ReaderExample]) -> tuple[float, float] | None:
+def held_out_scores(reader: TrainedReader, held_out: Iterable[ReaderExample]) -> tuple[float, float] | None:
     """Exact match and F1, as fractions, over the examples with answers; None without such examples.
 
-    An example that can't be read scores 0.
+    An example that can't be read scores 0. A window of examples is held in memory at a time.
     """
-    scored = [e for e in held_out if e.answers]
-    if not scored:
-        return None
-    texts = [p.text or "" for p in predict(reader, scored, batch_tokens=reader.options.held_out_batch_tokens)]
-    answers = [e.answer_texts for e in scored]
-    em = [best_over_answers(exact_match, t, a) for t, a in zip(texts, answers, strict=True)]
-    overlap = [best_over_answers(f1, t, a) for t, a in zip(texts, answers, strict=True)]
-    return sum(em) / len(scored), sum(overlap) / len(scored)
+    count, em, overlap = 0, 0.0, 0.0
+    for window in _batched((e for e in held_out if e.answers), SCORING_WINDOW):
+        predictions = predict(reader, window, batch_tokens=reader.options.held_out_batch_tokens)
+        for example, prediction in zip(window, predictions, strict=True):
+            count += 1
+            em += best_over_answers(exact_match, prediction.text or "", example.answer_texts)
+            overlap += best_over_answers(f1, prediction.text or "", example.answer_texts)
+    return (em / count, overlap / count) if count else None
+
+
+def _batched(examples: Iterable[ReaderExample], size: int) -> Iterator[list[ReaderExample]]:
+    examples = iter(examples)
+    while window := list(islice(examples, size)):
+        yield window
 
 
 def _encode(train: Iterable[ReaderExample], vocabulary: Vocabulary, options: TrainingOptions) -> _TrainingSet:
@@ -230,13 +234,17 @@ def _check_same_run(
         raise TrainingError("the reader to resume has no optimizer state: load it with resume=True")
     if resume.config != config:
         raise TrainingError(f"the reader to resume has {resume.config}, the run {config}: start anew")
-    free = {name: getattr(options, name) for name in ("epochs", "threads", "device", "held_out_batch_tokens")}
-    if replace(resume.options, **free) != options:
+    if not trains_alike(resume.options, options):
         raise TrainingError(
             f"the reader to resume was trained with {resume.options}, the run has {options}: start anew"
         )
     if vocabulary is not None and vocabulary != resume.vocabulary:
         raise TrainingError("the reader to resume has another vocabulary: start anew, or give none")
+
+
+def trains_alike(begun: TrainingOptions, options: TrainingOptions) -> bool:
+    """Whether a run begun with some options can be gone on with by others: for more epochs, on another device, ..."""
+    return replace(begun, **{name: getattr(options, name) for name in ("epochs", *RUN_ONLY)}) == options
 
 
 def _check_same_examples(reader: TrainedReader, resume: TrainedReader | None) -> None:

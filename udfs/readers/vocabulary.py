@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from udfs.cloze import PLACEHOLDER
+from udfs.readers.configuration import TrainingError
 from udfs.readers.examples import ReaderExample, Word
 
 PAD = 0
@@ -55,7 +56,8 @@ def build_vocabulary(
         max_words: rows of the word table at most, the first three included.
 
     Raises:
-        ValueError: no examples; ``min_count`` below 1; ``max_words`` below 3.
+        TrainingError: no examples.
+        ValueError: ``min_count`` below 1; ``max_words`` below 3.
     """
     if min_count < 1 or max_words < 3:
         raise ValueError(f"min_count {min_count} must be at least 1, max_words {max_words} at least 3")
@@ -75,7 +77,7 @@ def build_vocabulary(
             pos.update(w.pos for w in side)
             ner.update(w.ner for w in side)
     if not found:
-        raise ValueError("no examples to build a vocabulary from")
+        raise TrainingError("no example to train on")
     for reserved in (PLACEHOLDER, *_FIRST_ROWS):  # a text may hold these strings
         words.pop(reserved, None)
     often = [w for w, n in _by_frequency(words) if n >= min_count]

@@ -1,5 +1,6 @@
 """Word vectors for a vocabulary: drawn at random, or read from a text file in GloVe's format."""
 
+import hashlib
 import io
 import math
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from udfs.readers.vocabulary import PAD, Vocabulary
-from udfs.sources.files import Gunzipped, normal_path, open_stream
+from udfs.sources.files import Gunzipped, normal_path, open_random, open_stream
 
+_END = 1 << 20
 Vectors = npt.NDArray[np.float32]
 
 
@@ -63,6 +65,25 @@ def load_vectors(path: str, vocabulary: Vocabulary, size: int, *, seed: int) -> 
             "set lower_case; else it is of another language or encoding"
         )
     return vectors
+
+
+def vectors_digest(path: str) -> str:
+    """A hash of a file's size and of its first and last megabyte: the same file elsewhere has the same.
+
+    Of the file and not of the path: what is read anew under a name has other vectors. Not of all bytes: the
+    largest files have several gigabytes, and readers are looked up by the digest in every run.
+
+    Raises:
+        VectorFileError: it can't be read.
+    """
+    try:
+        with open_random(normal_path(path)) as file:
+            size = file.size()
+            head = file.read(_END)
+            file.seek(max(len(head), size - _END))
+            return hashlib.sha1(b"%d " % size + head + file.read()).hexdigest()
+    except OSError as error:
+        raise VectorFileError(f"{path}: can't be read ({error}); check path and rights") from error
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
