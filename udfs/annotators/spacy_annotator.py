@@ -34,7 +34,7 @@ NAME_LABELS = frozenset(
 """The labels of names; dates, times, quantities and numbers are dropped."""
 
 _NOT_NEEDED = ("parser", "senter", "sentencizer", "entity_linker", "textcat", "textcat_multilabel", "spancat")
-_SETS_NAMES = frozenset(("ner", "entity_ruler", "beam_ner"))
+SETS_NAMES = frozenset(("ner", "entity_ruler", "beam_ner"))
 
 # Articles are taken in groups of so many characters, their paragraphs analysed in batches of so many.
 # Measured over 44 articles, articles per CPU second and peak memory: batches of 2,000 characters 7.5, 0.16 GB;
@@ -60,11 +60,11 @@ class SpacyAnnotator:
 
     def __init__(self, nlp: "Language", digest: str) -> None:
         names = set(nlp.pipe_names)
-        if not names & _SETS_NAMES:
+        if not names & SETS_NAMES:
             raise PipelineError(f"the pipeline {nlp.meta['name']!r} finds no names: it has {', '.join(nlp.pipe_names)}")
         self.digest = digest
         self._nlp = nlp
-        self._finds_names = [name for name in nlp.pipe_names if name in _SETS_NAMES]
+        self._finds_names = [name for name in nlp.pipe_names if name in SETS_NAMES]
 
     @classmethod
     def load(cls, model: str, device: str = "cpu") -> "SpacyAnnotator":
