@@ -92,7 +92,9 @@ def save_model(folder: Path, target: str, last: str) -> None:
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p != folder / last)
     at_once = file_system.type_name in _RENAMES_FOLDERS
     unfinished = f"{path}.{uuid.uuid4().hex}.unfinished" if at_once else path
-    if not at_once:
+    if at_once:
+        _delete_unfinished(file_system, path)
+    else:
         _delete_folder(file_system, path)
     try:
         for name in [*names, last]:
@@ -105,6 +107,14 @@ def save_model(folder: Path, target: str, last: str) -> None:
         if at_once:
             _delete_folder(file_system, unfinished)
         raise
+
+
+def _delete_unfinished(file_system: FileSystem, path: str) -> None:
+    """What writers of the same folder left that were killed."""
+    parent = str(PurePosixPath(path).parent)
+    for info in file_system.get_file_info(FileSelector(parent, allow_not_found=True)):
+        if info.path.startswith(f"{path}.") and info.path.endswith(".unfinished"):
+            _delete_folder(file_system, info.path)
 
 
 def _delete_folder(file_system: FileSystem, path: str) -> None:

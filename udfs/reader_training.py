@@ -12,8 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow.fs import FileSelector, FileType
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -23,13 +21,12 @@ from udfs.readers.configuration import SanConfig, TrainingError, TrainingOptions
 from udfs.readers.examples import ReaderExample
 from udfs.readers.manifest import CheckpointError, checkpoint_digest, checkpoint_epoch
 from udfs.return_types import LEFT_OUT
-from udfs.sources.files import file_system_of, normal_path
+from udfs.staged_rows import staged_rows
 
 if TYPE_CHECKING:
     from udfs.readers.trained_reader import TrainedReader
 
 LOGGER = logging.getLogger(__name__)
-_ROWS = 64
 
 _EPOCH = T.StructType(
     [
@@ -171,7 +168,7 @@ class FoldExamples:
     """
 
     def __init__(self, folder: str, queries: Mapping[int, int]) -> None:
-        self._folder = normal_path(folder)
+        self._folder = folder.rstrip("/")
         self._queries = queries
         self.unusable = 0
 
@@ -180,7 +177,7 @@ class FoldExamples:
         self.unusable = 0
         for fold, expected in self._queries.items():
             found = 0
-            for row in self._rows(fold) if expected else ():
+            for row in staged_rows(f"{self._folder}/fold={fold}") if expected else ():
                 found += len(row["queries"])
                 for example in examples_of(row):
                     if isinstance(example, ReaderExample):
@@ -193,15 +190,6 @@ class FoldExamples:
                     f"{self._folder}: {found} of {expected} queries of fold {fold} are there: files were deleted while "
                     "the reader was trained; run train_readers again, it goes on after the last epoch"
                 )
-
-    def _rows(self, fold: int) -> Iterator[dict[str, Any]]:
-        file_system, folder = file_system_of(self._folder)
-        selector = FileSelector(f"{folder}/fold={fold}", allow_not_found=True)
-        files = (i.path for i in file_system.get_file_info(selector) if i.type == FileType.File)
-        for path in sorted(p for p in files if p.endswith(".parquet")):
-            with file_system.open_input_file(path) as file:
-                for batch in pq.ParquetFile(file).iter_batches(batch_size=_ROWS):
-                    yield from batch.to_pylist()
 
 
 def epochs_done(training: FoldTraining, folds: Sequence[int]) -> int:

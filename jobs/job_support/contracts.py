@@ -6,6 +6,7 @@ tables is generated from them (``make tables-doc`` prints it, with all columns).
 
 from pyspark.sql import types as T
 
+from jobs.job_support.annotator_run_contract import ANNOTATOR_RUNS
 from jobs.job_support.reader_contracts import EVALUATIONS, LEARNING_CURVES, MACHINE_FILTER, PREDICTIONS, READER_RUNS
 from jobs.job_support.table_contract import (
     ARTICLE_ID,
@@ -64,7 +65,7 @@ ARTICLES = TableContract(
         **no_null("stand_off"),
     },
     written_by="ingest_articles",
-    read_by=("annotate_articles", "generate_triples"),
+    read_by=("annotate_articles", "generate_triples", "train_annotators"),
 )
 
 INPUTS = TableContract(
@@ -274,6 +275,7 @@ CONTRACTS = {
     for c in (
         *(INPUTS, ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS),
         *(READER_RUNS, LEARNING_CURVES, PREDICTIONS, MACHINE_FILTER, EVALUATIONS),
+        ANNOTATOR_RUNS,
         *(FUNNEL, RUN_METRICS),
     )
 }

@@ -14,7 +14,10 @@ from jobs.job_support.settings import Limits
 from jobs.job_support.store import Store
 
 # Errors that are raised on workers and say in words what to do; they reach the driver inside a traceback.
-_SAID = "CheckpointError|TrainingError|VectorFileError|OSError|PermissionError|NotADirectoryError|FileNotFoundError"
+_SAID = (
+    "CheckpointError|TrainingError|VectorFileError|PipelineError|ModelFileError|"
+    "OSError|PermissionError|NotADirectoryError|FileNotFoundError"
+)
 _IN_WORDS = re.compile(rf"^(?:\w+\.)*(?:{_SAID}): (.+)$", re.MULTILINE)
 
 # So many articles may fail whatever their share: in a run of three, one is no sign of a broken stage.

@@ -14,7 +14,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from udfs.annotators.training_options import RUN_ONLY as NER_RUN_ONLY
+from udfs.annotators.training_options import NerTrainingOptions
 from udfs.cloze import ClozeRules
+from udfs.fold_of import N_FOLDS
 from udfs.readers.configuration import RUN_ONLY, SanConfig, TrainingOptions
 
 
@@ -68,6 +71,20 @@ class Annotate(_Section):
     articles_per_task: Positive
 
 
+class TrainAnnotators(_Section):
+    """How train_annotators makes an annotator of the stand-off articles; ``annotator`` names the section used."""
+
+    annotator: Literal["spacy"]
+    held_out_fold: Annotated[int, Field(ge=0, lt=N_FOLDS)]
+    held_out_articles: Positive
+    training_round: Positive
+    spacy: NerTrainingOptions
+
+    def training_values(self) -> dict[str, Any]:
+        """All that decides what a trained annotator is, but for the base pipeline's content."""
+        return self.model_dump(exclude={"spacy": {*NER_RUN_ONLY, "base_model"}})
+
+
 class Reader(_Section):
     """The reader that the machine filter asks."""
 
@@ -115,6 +132,7 @@ class Settings(_Section):
     paths: Paths
     ingest: Ingest
     annotate: Annotate
+    train_annotators: TrainAnnotators
     generate: ClozeRules
     reader: Reader
     filter: MachineFilter
