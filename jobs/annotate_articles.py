@@ -11,7 +11,7 @@ import sys
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.job_support.annotator import digest_of_annotator
+from jobs.job_support.annotator import annotator_of, digest_of_annotator
 from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.failures import with_failed, write_failures
 from jobs.job_support.progress import progress
@@ -47,7 +47,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         n = count_to_make(counts)
         todo = articles.join(to_make(work), on="article_id", how="inner")
         by_model = todo.where("stand_off is null").count()
-        options = settings.annotate
+        options = annotator_of(spark, settings.annotate)
         with progress(spark, "annotate", n) as count_done:
             annotated = annotate_stand_off(
                 todo, split_udf=make_split_udf(count_done), tasks=tasks_for(n - by_model)
@@ -73,7 +73,7 @@ def _work(store: Store, settings: Settings) -> DataFrame:
     wanted = annotation_fingerprints(
         store.read("articles"),
         stand_off_hash=stage_hash(VERSION, "stand-off"),
-        annotator_hash=stage_hash(VERSION, digest_of_annotator(settings.annotate)),
+        annotator_hash=stage_hash(VERSION, digest_of_annotator(annotator_of(store.spark, settings.annotate))),
     )
     return work_list(wanted, with_failed(store.read("annotations"), store, "annotate"))
 

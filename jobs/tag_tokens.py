@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from jobs.job_support.annotator import digest_of_annotator
+from jobs.job_support.annotator import annotator_of, digest_of_annotator
 from jobs.job_support.command_line import run_job
 from jobs.job_support.failures import with_failed, write_failures
 from jobs.job_support.progress import progress
@@ -34,7 +34,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "tag")
     passages, triples = store.read("passages"), store.read("triples")
-    options = settings.annotate
+    options = annotator_of(spark, settings.annotate)
     wanted = tag_fingerprints(passages, triples, tagger_hash=stage_hash(VERSION, digest_of_annotator(options)))
     tagged = store.read("token_tags").where("unit = 'passage'")
     with store.staged(work_list(wanted, with_failed(tagged, store, "tag"))) as work:

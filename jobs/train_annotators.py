@@ -20,6 +20,7 @@ from functools import partial
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.job_support.annotator import on_executors
 from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.failures import worker_errors
 from jobs.job_support.hadoop_files import qualified
@@ -55,7 +56,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     store = Store(spark, settings.paths.tables, run_info.stamp())
     clock = StageClock(store, run_info, "train_annotators")
     options = settings.train_annotators
-    base_model = _for_executors(spark, options.spacy.base_model)
+    base_model = on_executors(spark, options.spacy.base_model)
     base = _identity(base_model)
     fingerprint = stage_hash(VERSION, options.training_values(), list(base))
     if _is_trained(store, settings, fingerprint):
@@ -91,14 +92,10 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     return clock.finish(rows_in=counts[TRAIN].articles, rows_out=1)
 
 
-def _for_executors(spark: SparkSession, model: str) -> str:
-    return qualified(spark, model) if "://" in model else model
-
-
 def _identity(base_model: str) -> PipelineIdentity:
     try:
         return pipeline_identity(base_model)
-    except PipelineError as error:
+    except (PipelineError, OSError) as error:
         raise JobError(f"train_annotators.spacy.base_model: {error}") from error
 
 
