@@ -62,8 +62,8 @@ def fetch_model(uri: str, cache: Path | None = None) -> Path:
             fetched; a cache that others may write to.
         OSError: the URI can't be read, or the cache can't be written.
     """
-    file_system, path = file_system_of(uri.rstrip("/") if uri.startswith("file:") else normal_path(uri))
-    path = path.rstrip("/")
+    uri = uri.rstrip("/")
+    file_system, path = file_system_of(uri if uri.startswith("file:") else normal_path(uri))
     files = _listing(file_system, path, uri)
     cache = _safe_cache(cache or _default_cache())
     key = hashlib.sha256(json.dumps([uri, files]).encode()).hexdigest()[:32]

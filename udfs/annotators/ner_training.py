@@ -89,6 +89,8 @@ def train_ner(
     base = score_names(nlp, held_out)
     for label in _new_labels(nlp, train):
         _ner_of(nlp).add_label(label)
+    # spaCy masks new labels until training meets them, and saves no mask: what is evaluated would not be what is saved.
+    _ner_of(nlp).model.attrs["unseen_classes"].clear()
     curve: list[Evaluation] = []
     best: Evaluation | None = None
     weights = b""

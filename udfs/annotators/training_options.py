@@ -19,7 +19,7 @@ class NerTrainingOptions:
     """Training ends after so many steps without a better evaluation; 0: only after ``max_steps``."""
     batch_words: int = 1_000
     dropout: float = 0.1
-    learning_rate: float = 0.0005
+    learning_rate: float = 0.001
     seed: int = 2018
     device: str = "cpu"
 
