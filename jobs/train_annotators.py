@@ -103,16 +103,18 @@ def _is_trained(store: Store, settings: Settings, fingerprint: str) -> bool:
     name = settings.train_annotators.annotator
     runs = store.read("annotator_runs").where((F.col("annotator") == name) & (F.col("fingerprint") == fingerprint))
     models = qualified(store.spark, settings.paths.models)
-    try:
-        found = [r for r in runs.collect() if is_there(f"{models}/{r.path}", r.digest)]
-    except OSError as error:
-        raise JobError(
-            f"paths.models {models} can't be read ({error}): check path and rights; nothing was trained, since the "
-            "annotator may well be there"
-        ) from error
-    for row in found:
-        _say(row, settings)
-    return bool(found)
+    for row in runs.collect():
+        try:
+            if is_there(f"{models}/{row.path}", row.digest):
+                _say(row, settings)
+                return True
+        except OSError as error:
+            raise JobError(
+                f"paths.models {models} can't be read ({error}): check path and rights; nothing was trained, since the "
+                "annotator may well be there"
+            ) from error
+        log.warning("%s/%s is gone or was changed: the annotator is trained again", models, row.path)
+    return False
 
 
 def _parts(store: Store, options: TrainAnnotators) -> dict[str, DataFrame]:

@@ -158,6 +158,5 @@ def is_there(path: str, digest: str) -> bool:
     """
     try:
         return pipeline_identity(path).files == digest
-    except PipelineError as error:
-        LOGGER.warning("%s", error)
+    except PipelineError:
         return False

@@ -32,7 +32,7 @@ _RENAMES_FOLDERS = ("local", "hdfs")
 
 
 class ModelFileError(ValueError):
-    """A model that can't be fetched or kept as it is; the message says what to do."""
+    """No model is at a place, or none that may be fetched; the message says what to do."""
 
 
 class _File(NamedTuple):
@@ -58,9 +58,9 @@ def fetch_model(uri: str, cache: Path | None = None) -> Path:
         cache: the cache's folder; None takes that of the environment.
 
     Raises:
-        ModelFileError: nothing is there; a name that leads out of the folder; a file changed while it was
-            fetched; a cache that others may write to.
-        OSError: the URI can't be read, or the cache can't be written.
+        ModelFileError: nothing is there, or a name that leads out of the folder.
+        OSError: the URI can't be read; a file changed while it was fetched; the cache can't be written, or others
+            may write to it.
     """
     uri = uri.rstrip("/")
     file_system, path = file_system_of(uri if uri.startswith("file:") else normal_path(uri))
@@ -154,7 +154,7 @@ def _safe_cache(cache: Path) -> Path:
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = cache.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise ModelFileError(
+        raise PermissionError(
             f"{cache}: a cache of models must be a folder of this user that no one else may write to; remove it, or "
             f"set {CACHE_VARIABLE} to another folder"
         )
@@ -188,7 +188,7 @@ def _fetch(file_system: FileSystem, path: str, files: Sequence[_File], entry: Pa
             copy_files(source, str(target), file_system, LocalFileSystem())
             size = target.stat().st_size
             if size != file.size:
-                raise ModelFileError(
+                raise OSError(
                     f"{uri}: {file.name or name} has {size} bytes of {file.size}: it changed while it was fetched; "
                     "run again"
                 )
