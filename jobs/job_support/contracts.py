@@ -6,6 +6,7 @@ tables is generated from them (``make tables-doc`` prints it, with all columns).
 
 from pyspark.sql import types as T
 
+from jobs.job_support.annotator_contracts import ANNOTATOR_COMPARISONS
 from jobs.job_support.reader_contracts import EVALUATIONS, LEARNING_CURVES, MACHINE_FILTER, PREDICTIONS, READER_RUNS
 from jobs.job_support.table_contract import (
     ARTICLE_ID,
@@ -274,7 +275,7 @@ CONTRACTS = {
     for c in (
         *(INPUTS, ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS),
         *(READER_RUNS, LEARNING_CURVES, PREDICTIONS, MACHINE_FILTER, EVALUATIONS),
-        *(FUNNEL, RUN_METRICS),
+        *(ANNOTATOR_COMPARISONS, FUNNEL, RUN_METRICS),
     )
 }
 

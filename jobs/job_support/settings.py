@@ -68,6 +68,23 @@ class Annotate(_Section):
     articles_per_task: Positive
 
 
+class Compared(_Section):
+    """An annotator to compare with the line's: what it has other than [annotate]."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
+    annotator: str | None = None
+    model: str | None = None
+
+    def annotate(self, line: Annotate) -> Annotate:
+        """The settings of this annotator."""
+        return line.model_copy(update=self.model_dump(exclude={"name"}, exclude_none=True))
+
+
+class Compare(_Section):
+    articles: Positive
+    annotators: tuple[Compared, ...]
+
+
 class Reader(_Section):
     """The reader that the machine filter asks."""
 
@@ -115,6 +132,7 @@ class Settings(_Section):
     paths: Paths
     ingest: Ingest
     annotate: Annotate
+    compare: Compare
     generate: ClozeRules
     reader: Reader
     filter: MachineFilter
@@ -128,6 +146,9 @@ class Settings(_Section):
         bad = [k for k, v in asdict(self.generate).items() if v < 1]
         if bad:
             raise ValueError(f"generate.{bad[0]} must be at least 1")
+        names = [c.name for c in self.compare.annotators]
+        if len(set(names)) < len(names):
+            raise ValueError("compare.annotators has two of one name")
         return self
 
 

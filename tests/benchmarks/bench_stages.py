@@ -34,7 +34,7 @@ from jobs import (
 )
 from jobs.job_support.run_metrics import StageCounts
 from jobs.job_support.session import open_session
-from jobs.job_support.settings import Settings, load_settings
+from jobs.job_support.settings import Paths, Settings, load_settings
 from tests.benchmarks import plain_python
 from tests.benchmarks.cpu_time import cpu_seconds_of_all
 from tests.benchmarks.memory import peak_memory
@@ -166,7 +166,7 @@ def run_plain_python(parts: dict[str, Path], settings: Settings, out: Path) -> d
 
 
 def _settings(out: Path, parts: dict[str, Path], overrides: list[str]) -> Settings:
-    paths = [f"paths.{name}={out / name}" for name in ("tables", "release", "report")]
+    paths = [f"paths.{name}={out / name}" for name in Paths.model_fields] + ["filter.enabled=false"]
     sources = ", ".join(f'{{path="{folder}"}}' for folder in parts.values())
     return load_settings(ROOT / "conf" / "local.toml", [*paths, f"ingest.sources=[{sources}]", *overrides])
 
