@@ -104,6 +104,7 @@ class Reader(_Section):
 
 class MachineFilter(_Section):
     enabled: bool
+    answers: Literal["spans", "candidates"]
     queries_per_task: Positive
 
 
