@@ -23,8 +23,8 @@ lint: set-up-test  ## ruff and mypy
 	@$(PYTHON) -m ruff format --check jobs udfs tests
 	@$(PYTHON) -m mypy
 
-bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000
-	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000)
+bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000 LAST=import
+	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000) --last $(or $(LAST),import)
 
 notebook: set-up-test  ## open the notebooks on the demo's tables
 	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }

@@ -7,7 +7,7 @@ Reads triples, passages, predictions; writes machine_filter: each triple with it
 
 import sys
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.job_support.command_line import JobError, run_job
@@ -34,17 +34,23 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     triples, passages = store.read("triples"), store.read("passages")
     predictions = store.read("predictions").where(F.col("reader") == reader)
     _refuse_imported(store, passages)
-    settings_hash = stage_hash(VERSION, reader, settings.splits)
+    settings_hash = stage_hash(VERSION, reader, settings.filter.answers, settings.splits)
     wanted = filter_fingerprints(triples, passages, predictions, settings_hash=settings_hash)
     done = store.read("machine_filter").select("article_id", "fingerprint").distinct()
     with store.staged(work_list(wanted, done)) as work:
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
-        verdicts = filter_verdicts(triples, passages, predictions, to_make(work), **settings.splits.model_dump())
+        verdicts = filter_verdicts(
+            triples, passages, predictions, to_make(work), answered=_answered(settings), **settings.splits.model_dump()
+        )
         with store.staged(verdicts) as rows:
             written = store.replace_slices("machine_filter", rows, work.select("article_id"))
     return clock.finish(rows_in=sum(counts.values()), rows_out=written.rows)
+
+
+def _answered(settings: Settings) -> Column:
+    return F.col({"spans": "exact_match", "candidates": "candidate_exact_match"}[settings.filter.answers])
 
 
 def _refuse_imported(store: Store, passages: DataFrame) -> None:

@@ -29,7 +29,7 @@ from udfs.reader_predictions import make_prediction_batches
 from udfs.reader_training import is_there
 
 # Part of the fingerprints: raise when the same texts and readers give other predictions.
-VERSION = 1
+VERSION = 2
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:

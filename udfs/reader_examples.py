@@ -43,10 +43,12 @@ EXAMPLES = T.StructType(
 def examples_of(row: Mapping[str, Any]) -> Iterator[ReaderExample | tuple[str, str]]:
     """The examples of a row of ``EXAMPLES``; (query_id, error) where rows don't belong together."""
     try:
-        words = passage_words(row["text"], tokens_from_rows(row["tokens"]), mentions_from_rows(row["entities"]))
+        entities = mentions_from_rows(row["entities"])
+        words = passage_words(row["text"], tokens_from_rows(row["tokens"]), entities)
     except UnusableExample as error:
         yield from ((q["query_id"], str(error)) for q in row["queries"])
         return
+    candidates = tuple(Span(e.start, e.end) for e in entities)
     for q in row["queries"]:
         try:
             tokens = tokens_from_rows(q["sentence_tokens"])
@@ -55,4 +57,4 @@ def examples_of(row: Mapping[str, Any]) -> Iterator[ReaderExample | tuple[str, s
             yield q["query_id"], str(error)
             continue
         answers = tuple(Span(a["start"], a["end"]) for a in q["answers"])
-        yield ReaderExample(q["query_id"], row["article_id"], row["text"], words, query, answers)
+        yield ReaderExample(q["query_id"], row["article_id"], row["text"], words, query, answers, candidates)

@@ -16,6 +16,7 @@ from udfs.readers.examples import ReaderExample
 from udfs.readers.manifest import CheckpointError, checkpoint_digest
 
 if TYPE_CHECKING:
+    from udfs.readers.prediction import Prediction
     from udfs.readers.trained_reader import TrainedReader
 
 PREDICTED = T.StructType(
@@ -30,6 +31,12 @@ PREDICTED = T.StructType(
         T.StructField("exact_match", T.BooleanType()),
         T.StructField("f1", T.DoubleType()),
         T.StructField("is_candidate", T.BooleanType()),
+        T.StructField("candidate_start", T.IntegerType()),
+        T.StructField("candidate_end", T.IntegerType()),
+        T.StructField("candidate_text", T.StringType()),
+        T.StructField("candidate_score", T.DoubleType()),
+        T.StructField("candidate_exact_match", T.BooleanType()),
+        T.StructField("candidate_f1", T.DoubleType()),
         T.StructField("error", T.StringType()),
         T.StructField("fingerprint", T.StringType()),
     ]
@@ -100,29 +107,43 @@ def _predicted(reader: "TrainedReader", rows: list[dict[str, Any]], threads: int
     examples: list[ReaderExample] = []
     made: list[dict[str, Any]] = []
     for row in rows:
-        candidates = frozenset(normalise_answer(row["text"][e["start"] : e["end"]]) for e in row["entities"])
         of_row = {k: row[k] for k in ("article_id", "fold", "fingerprint")}
         for example in examples_of(row):
             if isinstance(example, ReaderExample):
                 examples.append(example)
-                passed.append({**of_row, "candidates": candidates})
+                passed.append(of_row)
             else:
                 query_id, error = example
-                made.append(_judged(Prediction(query_id, None, None, None, None, error), (), frozenset()) | of_row)
-    for prediction, example, of_example in zip(
-        predict(reader, examples, threads=threads), examples, passed, strict=True
-    ):
-        candidates = of_example.pop("candidates")
-        made.append(_judged(prediction, example.answer_texts, candidates) | of_example)
+                nothing = ReaderExample(query_id, row["article_id"], "", (), ())
+                made.append(_judged(Prediction(query_id, None, None, None, None, error), nothing) | of_row)
+    predictions = predict(reader, examples, threads=threads)
+    for prediction, example, of_row in zip(predictions, examples, passed, strict=True):
+        made.append(_judged(prediction, example) | of_row)
     return made
 
 
-def _judged(prediction: Any, answers: tuple[str, ...], candidates: frozenset[str]) -> dict[str, Any]:
-    text = prediction.text
-    answered = text is not None
+def _judged(prediction: "Prediction", example: ReaderExample) -> dict[str, Any]:
+    exact, overlap = _verdict(prediction.text, example.answer_texts)
+    chosen = prediction.candidate
+    candidate_text = example.passage_text[chosen.start : chosen.end] if chosen else None
+    candidate_exact, candidate_overlap = _verdict(candidate_text, example.answer_texts)
+    candidates = {normalise_answer(example.passage_text[c.start : c.end]) for c in example.candidates}
     return {
         **{k: getattr(prediction, k) for k in ("query_id", "start", "end", "text", "score", "error")},
-        "exact_match": answered and best_over_answers(exact_match, text, answers) == 1.0,
-        "f1": best_over_answers(f1, text, answers) if answered else 0.0,
-        "is_candidate": answered and normalise_answer(text) in candidates,
+        "exact_match": exact,
+        "f1": overlap,
+        "is_candidate": prediction.text is not None and normalise_answer(prediction.text) in candidates,
+        "candidate_start": chosen.start if chosen else None,
+        "candidate_end": chosen.end if chosen else None,
+        "candidate_text": candidate_text,
+        "candidate_score": prediction.candidate_score,
+        "candidate_exact_match": candidate_exact,
+        "candidate_f1": candidate_overlap,
     }
+
+
+def _verdict(text: str | None, answers: tuple[str, ...]) -> tuple[bool, float]:
+    """Exact match and F1; no answer is a wrong one."""
+    if text is None:
+        return False, 0.0
+    return best_over_answers(exact_match, text, answers) == 1.0, best_over_answers(f1, text, answers)

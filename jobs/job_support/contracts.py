@@ -6,7 +6,7 @@ tables is generated from them (``make tables-doc`` prints it, with all columns).
 
 from pyspark.sql import types as T
 
-from jobs.job_support.annotator_run_contract import ANNOTATOR_RUNS
+from jobs.job_support.annotator_contracts import ANNOTATOR_COMPARISONS, ANNOTATOR_RUNS
 from jobs.job_support.reader_contracts import EVALUATIONS, LEARNING_CURVES, MACHINE_FILTER, PREDICTIONS, READER_RUNS
 from jobs.job_support.table_contract import (
     ARTICLE_ID,
@@ -275,8 +275,7 @@ CONTRACTS = {
     for c in (
         *(INPUTS, ARTICLES, REJECTS, ANNOTATIONS, PASSAGES, SENTENCES, TRIPLES, TOKEN_TAGS),
         *(READER_RUNS, LEARNING_CURVES, PREDICTIONS, MACHINE_FILTER, EVALUATIONS),
-        ANNOTATOR_RUNS,
-        *(FUNNEL, RUN_METRICS),
+        *(ANNOTATOR_RUNS, ANNOTATOR_COMPARISONS, FUNNEL, RUN_METRICS),
     )
 }
 

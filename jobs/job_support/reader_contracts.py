@@ -81,6 +81,12 @@ PREDICTIONS = TableContract(
             column("exact_match", BOOL, "equals an answer, after the metric's normalisation"),
             column("f1", DOUBLE, "of the most similar answer"),
             column("is_candidate", BOOL, "equals one of the passage's entities; else out-of-candidate"),
+            column("candidate_start", INT, "start of the best entity mention; null where there is none", null=True),
+            column("candidate_end", INT, "its end", null=True),
+            column("candidate_text", STRING, "the answer where only entities may be", null=True),
+            column("candidate_score", DOUBLE, "as score", null=True),
+            column("candidate_exact_match", BOOL, "as exact_match, of candidate_text"),
+            column("candidate_f1", DOUBLE, "as f1, of candidate_text"),
             column("error", STRING, "why there is no answer", null=True),
             FINGERPRINT,
         ]
@@ -124,6 +130,8 @@ EVALUATIONS = TableContract(
             column("exact_match", DOUBLE, "share of them, 0 to 1"),
             column("f1", DOUBLE, "mean, 0 to 1"),
             column("out_of_candidate", DOUBLE, "share whose answer is no candidate entity, 0 to 1"),
+            column("candidate_exact_match", DOUBLE, "exact_match where only entities may be answers"),
+            column("candidate_f1", DOUBLE, "f1 where only entities may be answers"),
         ]
     ),
     key=("reader", "slice", "value"),

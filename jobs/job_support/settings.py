@@ -85,6 +85,23 @@ class TrainAnnotators(_Section):
         return self.model_dump(exclude={"spacy": {*NER_RUN_ONLY, "base_model"}})
 
 
+class Compared(_Section):
+    """An annotator to compare with the line's: what it has other than [annotate]."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
+    annotator: str | None = None
+    model: str | None = None
+
+    def annotate(self, line: Annotate) -> Annotate:
+        """The settings of this annotator."""
+        return line.model_copy(update=self.model_dump(exclude={"name"}, exclude_none=True))
+
+
+class Compare(_Section):
+    articles: Positive
+    annotators: tuple[Compared, ...]
+
+
 class Reader(_Section):
     """The reader that the machine filter asks."""
 
@@ -104,6 +121,7 @@ class Reader(_Section):
 
 class MachineFilter(_Section):
     enabled: bool
+    answers: Literal["spans", "candidates"]
     queries_per_task: Positive
 
 
@@ -133,6 +151,7 @@ class Settings(_Section):
     ingest: Ingest
     annotate: Annotate
     train_annotators: TrainAnnotators
+    compare: Compare
     generate: ClozeRules
     reader: Reader
     filter: MachineFilter
@@ -146,6 +165,9 @@ class Settings(_Section):
         bad = [k for k, v in asdict(self.generate).items() if v < 1]
         if bad:
             raise ValueError(f"generate.{bad[0]} must be at least 1")
+        names = [c.name for c in self.compare.annotators]
+        if len(set(names)) < len(names):
+            raise ValueError("compare.annotators has two of one name")
         return self
 
 

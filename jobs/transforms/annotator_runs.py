@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.job_support.annotator_run_contract import ANNOTATOR_RUNS
+from jobs.job_support.annotator_contracts import ANNOTATOR_RUNS
 from udfs.annotator_training import HELD_OUT, TRAIN, TRAINED
 
 

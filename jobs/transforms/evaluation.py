@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 ALL = "all"
 SLICES = (ALL, "split", "origin", "answers")
+FIGURES = ("exact_match", "f1", "out_of_candidate", "candidate_exact_match", "candidate_f1")
 # Queries with so many different answer strings or more share a line.
 MANY_ANSWERS = 4
 
@@ -41,6 +42,8 @@ def _by(judged: DataFrame, name: str) -> DataFrame:
             # Sums of doubles depend on the order of rows: rounded, the same predictions give the same figures.
             F.round(F.avg("f1"), 6).alias("f1"),
             (1 - _share("is_candidate")).alias("out_of_candidate"),
+            _share("candidate_exact_match").alias("candidate_exact_match"),
+            F.round(F.avg("candidate_f1"), 6).alias("candidate_f1"),
         )
     )
 
@@ -54,13 +57,14 @@ def render_evaluation(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [
         "# Evaluation",
         "",
-        "Percent of queries. Each was answered by a reader that did not see its article in training.",
+        "Percent of queries. Each was answered by a reader that did not see its article in training. To the left it",
+        "may answer any span of the passage, to the right only one of the passage's entities.",
         "",
-        "| reader | queries of | number | EM | F1 | out of candidates |",
-        "|---|---|---:|---:|---:|---:|",
+        "| reader | queries of | number | EM | F1 | out of candidates | EM of entities | F1 of entities |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in sorted(rows, key=lambda r: (r["reader"], SLICES.index(r["slice"]), r["value"])):
         of = "all" if row["slice"] == ALL else f"{row['slice']}: {row['value']}"
-        shares = (f"{100 * row[name]:.2f}" for name in ("exact_match", "f1", "out_of_candidate"))
+        shares = (f"{100 * row[name]:.2f}" for name in FIGURES)
         lines.append(f"| {row['reader']} | {of} | {row['queries']:,} | {' | '.join(shares)} |")
     return "\n".join([*lines, ""])

@@ -31,6 +31,7 @@ def filter_verdicts(
     predictions: DataFrame,
     work: DataFrame,
     *,
+    answered: Column,
     hermann_held_out: float,
     dev_share: float,
 ) -> DataFrame:
@@ -38,16 +39,17 @@ def filter_verdicts(
 
     Args:
         predictions: those of one reader.
+        answered: of the predictions, which count as right.
         hermann_held_out, dev_share: see ``split_of``.
     """
-    reason = F.when(F.col("exact_match"), ANSWERED).when(F.col("text").isNull(), NOT_SCORED)
+    reason = F.when(F.col("answered"), ANSWERED).when(F.col("text").isNull(), NOT_SCORED)
     split = split_of(F.col("article_id"), F.col("origin"), hermann_held_out=hermann_held_out, dev_share=dev_share)
     return (
         triples.where("keep")
         .select("query_id", "article_id")
         .join(work.select("article_id", "fingerprint"), on="article_id", how="inner")
         .join(passages.select("article_id", "origin"), on="article_id", how="inner")
-        .join(predictions.select("query_id", "exact_match", "text"), on="query_id", how="left")
+        .join(predictions.select("query_id", answered.alias("answered"), "text"), on="query_id", how="left")
         .withColumn("reason", reason)
         .select(
             "query_id",

@@ -34,7 +34,7 @@ from jobs import (
 )
 from jobs.job_support.run_metrics import StageCounts
 from jobs.job_support.session import open_session
-from jobs.job_support.settings import Settings, load_settings
+from jobs.job_support.settings import Paths, Settings, load_settings
 from tests.benchmarks import plain_python
 from tests.benchmarks.cpu_time import cpu_seconds_of_all
 from tests.benchmarks.memory import peak_memory
@@ -46,6 +46,7 @@ TABLES = ("articles", "rejects", "inputs", "annotations", "sentences", "triples"
 # The parts of a corpus, each a folder; the paper's articles have stand-off where the public script gives it.
 WITH, WITHOUT = "stand-off", "without-stand-off"
 SHARE_WITHOUT = 22_000 / 170_000
+LINE = ("ingest", "annotate", "generate", "tag", "export", "import")
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ def main() -> int:
         "--warm-up", type=int, default=300, metavar="ARTICLES",
         help="that go through all stages before, since the JVM compiles what it runs often (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--last", choices=LINE, default=LINE[-1],
+        help="the last stage to run: large corpora take long to tag (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     arguments = parser.parse_args()
@@ -87,18 +92,18 @@ def main() -> int:
         if arguments.warm_up:
             with tempfile.TemporaryDirectory() as warm:
                 small = write_parts(Path(warm) / "corpus", arguments.warm_up, arguments.without_stand_off, seed=7)
-                run_stages(spark, small, Path(warm), arguments.overrides)
-        stages = run_stages(spark, parts, out, arguments.overrides)
+                run_stages(spark, small, Path(warm), arguments.overrides, arguments.last)
+        stages = run_stages(spark, parts, out, arguments.overrides, arguments.last)
     finally:
         spark.stop()
-    baseline = run_plain_python(parts, settings, out / "plain")
+    baseline = run_plain_python(parts, settings, out / "plain", arguments.last)
     report = {
         "articles": arguments.articles,
         "without_stand_off": round(arguments.without_stand_off, 3),
         "warm_up": arguments.warm_up,
         "cores": cores,
         "stages": {name: _beside(stages[name], baseline[name], cores) for name in stages},
-        "tables": {name: _files(out / "mix" / "tables" / name) for name in TABLES},
+        "tables": {name: files for name in TABLES if (files := _files(out / "mix" / "tables" / name))["files"]},
     }
     text = json.dumps(report, indent=1)
     (out / "bench.json").write_text(text + "\n")
@@ -117,33 +122,33 @@ def write_parts(corpus: Path, articles: int, share_without: float, *, seed: int 
 
 
 def run_stages(
-    spark: SparkSession, parts: dict[str, Path], out: Path, overrides: list[str]
+    spark: SparkSession, parts: dict[str, Path], out: Path, overrides: list[str], last: str
 ) -> dict[str, tuple[Measured, dict[str, float]]]:
-    """All stages through Spark: what each did and used, and its peak memory."""
+    """The stages up to ``last`` through Spark: what each did and used, and its peak memory."""
     mix, imported = _settings(out / "mix", parts, overrides), _settings(out / "imported", {}, overrides)
     file = Path(mix.paths.release) / f"{mix.export.name}.json"
-    stages = {
-        name: _timed(name, lambda j=job: j.run(spark, mix))
-        for name, job in (
-            ("ingest", ingest_articles),
-            ("annotate", annotate_articles),
-            ("generate", generate_triples),
-            ("tag", tag_tokens),
-            ("export", export_dataset),
-        )
+    works: dict[str, Callable[[], StageCounts]] = {
+        "ingest": lambda: ingest_articles.run(spark, mix),
+        "annotate": lambda: annotate_articles.run(spark, mix),
+        "generate": lambda: generate_triples.run(spark, mix),
+        "tag": lambda: tag_tokens.run(spark, mix),
+        "export": lambda: export_dataset.run(spark, mix),
+        "import": lambda: import_dataset.run(spark, imported, path=str(file), split="dev", name="bench"),
     }
-    stages["import"] = _timed(
-        "import", lambda: import_dataset.run(spark, imported, path=str(file), split="dev", name="bench")
-    )
+    stages = {name: _timed(name, works[name]) for name in _up_to(last)}
     for name, part in (("annotate_stand_off", WITH), ("annotate_by_model", WITHOUT)):
-        if part in parts:
+        if part in parts and "annotate" in stages:
             alone = _settings(out / part, {part: parts[part]}, overrides)
             ingest_articles.run(spark, alone)
             stages[name] = _timed(name, lambda s=alone: annotate_articles.run(spark, s))
     return stages
 
 
-def run_plain_python(parts: dict[str, Path], settings: Settings, out: Path) -> dict[str, Measured]:
+def _up_to(last: str) -> tuple[str, ...]:
+    return LINE[: LINE.index(last) + 1]
+
+
+def run_plain_python(parts: dict[str, Path], settings: Settings, out: Path, last: str) -> dict[str, Measured]:
     """The same work in this process; the model is loaded before, as by workers that are warm."""
     model, rules = settings.annotate.model, settings.generate
     plain_python.warm_up(model)
@@ -158,15 +163,19 @@ def run_plain_python(parts: dict[str, Path], settings: Settings, out: Path) -> d
     }
     found = {}
     for name, work in works.items():
+        if not name.startswith(_up_to(last)):
+            continue
         start, cpu = time.perf_counter(), time.process_time()
         n = work()
         found[name] = Measured(n, time.perf_counter() - start, time.process_time() - cpu)
         log.info("plain Python: %s: %s", name, found[name])
-    return found | {"annotate": found["annotate_stand_off"] + found["annotate_by_model"]}
+    if "annotate_stand_off" in found:
+        found["annotate"] = found["annotate_stand_off"] + found["annotate_by_model"]
+    return found
 
 
 def _settings(out: Path, parts: dict[str, Path], overrides: list[str]) -> Settings:
-    paths = [f"paths.{name}={out / name}" for name in ("tables", "release", "report")]
+    paths = [f"paths.{name}={out / name}" for name in Paths.model_fields] + ["filter.enabled=false"]
     sources = ", ".join(f'{{path="{folder}"}}' for folder in parts.values())
     return load_settings(ROOT / "conf" / "local.toml", [*paths, f"ingest.sources=[{sources}]", *overrides])
 

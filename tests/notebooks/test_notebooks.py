@@ -12,8 +12,9 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
-from jobs import run_pipeline
+from jobs import compare_annotators, run_pipeline
 from jobs.job_support.store import Store
 from jobs.transforms.browse import measures, plots, tables
 from jobs.transforms.machine_filter import hard_passages, hard_triples
@@ -141,6 +142,30 @@ def test_the_story_of_a_run_shows_what_is_in_its_tables(spark: SparkSession, run
     assert shown(executed, "Articles").count("<table>") == 1
     _check_hard_triples(shown(executed, "Ten hard triples"), store, set(hard))
     assert NO_FILTER not in "".join(shown(executed, heading) for heading in PICTURES)
+
+
+def test_annotators_are_shown_side_by_side(spark: SparkSession, run: Path, tmp_path: Path) -> None:
+    out = run.parent
+    compare_annotators.run(spark, settings_for(out, 'compare.annotators=[{name="spacy"}]'))
+    store = Store(spark, str(run))
+    before = files(run)
+    executed = execute(ROOT / "notebooks" / "compare_annotators.ipynb", run, tmp_path)
+    assert files(run) == before
+    figures = (out / "report" / "annotators.md").read_text()
+    assert "| spacy | stand-off | 3 | 0 |" in figures
+    assert figures.strip() == shown(executed, "Figures").strip()
+    rows = {r.article_id: r for r in store.read("annotator_comparisons").collect()}
+    f1 = {a: 2 * r.common_links / (r.line_links + r.found_links) for a, r in rows.items()}
+    least = min(f1, key=lambda a: f1[a])
+    assert shown(executed, "Least agreement").index(least) < min(
+        shown(executed, "Least agreement").index(a) for a in f1 if a != least
+    )
+    html = shown(executed, "An article under both")
+    assert html.count("<h4>") == 2
+    line = store.read("annotations").where(F.col("article_id") == least).collect()[0]
+    marks = {(m.start, m.end) for side in (line, rows[least]) for m in side.mentions}
+    assert html.count("<mark") >= len(marks)
+    assert "on this side alone" in html
 
 
 def _check_passage(html: str, kept: list[Row]) -> None:

@@ -96,6 +96,11 @@ def test_each_triple_is_answered_by_a_reader_that_never_saw_its_article(line: Li
         assert p.fold == triples[query_id].fold
         assert p.exact_match == (best_over_answers(exact_match, p.text, answers) == 1)
         assert p.f1 == best_over_answers(f1, p.text, answers)
+        entities = {(e.start, e.end) for e in passages[p.article_id].entities}
+        assert (p.candidate_start, p.candidate_end) in entities
+        assert text[p.candidate_start : p.candidate_end] == p.candidate_text
+        assert p.candidate_exact_match == (best_over_answers(exact_match, p.candidate_text, answers) == 1)
+        assert 0 < p.candidate_score <= p.score * (1 + 1e-9)
     runs = {r.fold: r for r in store.read("reader_runs").collect()}
     sizes = {f: sum(t.fold != f for t in triples.values()) for f in runs}
     assert runs.keys() == {t.fold for t in triples.values()}
@@ -125,6 +130,16 @@ def test_what_the_reader_answers_is_dropped(line: Line, spark: SparkSession) -> 
     assert len(set(released.values())) > 1
     by_article = {(v.article_id, v.split) for v in verdicts.values()}
     assert len(by_article) == len({a for a, _ in by_article}), "an article in two splits"
+
+
+def test_answers_may_be_entities_alone_without_asking_again(go_on: GoOn) -> None:
+    counts, before, after = go_on('filter.answers="candidates"')
+    assert work_of(counts).keys() == {"filter", "export"}
+    right = {r.query_id: r.candidate_exact_match for r in after.read("predictions").collect()}
+    assert {r.query_id: r.keep for r in after.read("machine_filter").collect()} == {q: not r for q, r in right.items()}
+    of_all = after.read("evaluations").where("slice = 'all'").collect()[0]
+    assert of_all.candidate_exact_match == pytest.approx(sum(right.values()) / len(right))
+    assert table_hash(after.read("evaluations")) == table_hash(before.read("evaluations"))
 
 
 def test_a_rerun_does_nothing(line: Line, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

@@ -216,7 +216,7 @@ def test_vocabulary_refuses_limits_that_make_none(values: dict[str, int], compla
 
 
 def test_vocabulary_of_no_examples_is_refused() -> None:
-    with pytest.raises(ValueError, match="no examples"):
+    with pytest.raises(ValueError, match="no example"):
         build_vocabulary([])
 
 

@@ -1,18 +1,21 @@
 """Predictions do not depend on order or batch, keep the passage's exact text, and fail one by one."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
 
 from tests.unit.test_reader_training import QUICK, SMALL, invented, make
-from udfs.readers.examples import ReaderExample
-from udfs.readers.features import Batch
+from udfs.annotators.base import Token
+from udfs.readers.examples import ReaderExample, passage_words
+from udfs.readers.features import Batch, candidate_tokens
 from udfs.readers.layers import ReaderNetwork
 from udfs.readers.prediction import Prediction, predict
 from udfs.readers.span_scores import SpanScores
 from udfs.readers.trained_reader import TrainedReader
 from udfs.readers.training import train_reader
+from udfs.spans import Span
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,35 @@ def test_example_that_cannot_be_read_costs_only_itself(reader: TrainedReader) ->
     assert predictions[1] == Prediction("bad", None, None, None, None, "empty_passage")
     assert predictions[2] == Prediction("mute", None, None, None, None, "empty_query")
     assert_same([predictions[0], predictions[3]], predict(reader, good))
+
+
+def test_candidate_is_an_entity_of_the_passage_though_tokens_end_elsewhere(reader: TrainedReader) -> None:
+    """ "Ann" is all of a token, "Rome" a part of "Rome-based"; "," touches none of the tokens that are there."""
+    passage = "Ann met Bob , of Rome-based Fox"
+    words = [w for w in passage_words(passage, tokens(passage, "Ann met Bob of Rome-based Fox".split()), [])]
+    spans = (Span(0, 3), Span(17, 21), Span(12, 13))
+    query = make("q", "x", "@placeholder left", []).query
+    example = ReaderExample("q", "a", passage, tuple(words), query, (), spans)
+    assert candidate_tokens(words, spans) == [(0, 0, 0), (4, 4, 1)]
+    for chosen in spans[:2]:
+        [alone] = predict(reader, [replace(example, candidates=(chosen,))])
+        assert (alone.candidate, alone.error) == (chosen, None)
+    [both] = predict(reader, [example])
+    of_each = {s: predict(reader, [replace(example, candidates=(s,))])[0].candidate_score for s in spans[:2]}
+    assert both.candidate == max(of_each, key=lambda s: of_each[s] or 0.0)
+    assert both.candidate_score == pytest.approx(max(of_each.values()), rel=1e-6)
+    assert (both.start, both.end, both.score) == tuple(getattr(alone, n) for n in ("start", "end", "score"))
+    [none] = predict(reader, [replace(example, candidates=spans[2:])])
+    assert (none.candidate, none.candidate_score, none.text) == (None, None, both.text)
+
+
+def tokens(text: str, parts: list[str]) -> list[Token]:
+    found, at = [], 0
+    for part in parts:
+        at = text.index(part, at)
+        found.append(Token(at, at + len(part), "X", "X", part.lower()))
+        at += len(part)
+    return found
 
 
 class Failing(ReaderNetwork):

@@ -19,6 +19,7 @@ from udfs.readers.layers import PositionDropout, VariationalDropout, masked_soft
 from udfs.readers.san import San
 from udfs.readers.span_scores import MASKED, SpanScores, best_spans, span_loss
 
+NONE = np.zeros((0, 3), dtype=np.int32)
 SCORES = {"rtol": 5e-6, "atol": 5e-6}
 GRADIENTS = {"rtol": 2e-5, "atol": 1e-6}
 CONFIG = SanConfig(
@@ -203,7 +204,7 @@ def test_training_scores_loss_and_gradients_are_the_references(oracle: Oracle, s
 def test_spans_and_their_scores_are_the_references(oracle: Oracle, san: San, rows: list[int]) -> None:
     batch = oracle.batch(rows)
     with torch.no_grad():
-        spans = best_spans(san(batch), batch.passage_lengths.tolist())
+        spans = [best.span for best in best_spans(san(batch), batch.passage_lengths.tolist(), [NONE] * len(rows))]
     for row, span in zip(rows, spans, strict=True):
         text = " ".join(f"w{j}" for j in range(span.first, span.last + 1))
         assert text == str(oracle[f"predict/text/{row}"])
@@ -227,13 +228,35 @@ def test_best_spans_is_the_argmax_of_its_definition_also_beyond_the_free_length(
     for row, n in enumerate(lengths):
         scores[:, row, :n] = 2 * torch.randn(2, n, generator=generator)
     scores[0, 5, 1], scores[1, 5, 23] = 9.0, 9.0  # a long span wins in spite of its penalty
-    spans = best_spans(SpanScores(scores[0], scores[1]), lengths)
+    spans = [best.span for best in best_spans(SpanScores(scores[0], scores[1]), lengths, [NONE] * len(lengths))]
     for row, span in enumerate(spans):
         start, end = scores[:, row, : lengths[row]].double().softmax(-1).numpy()
         first, last, score = best_by_definition(start, end)
         assert (span.first, span.last) == (first, last)
         assert span.score == pytest.approx(score, rel=1e-12)
     assert (spans[5].first, spans[5].last) == (1, 23)
+
+
+def test_best_candidate_is_the_argmax_over_the_candidates_alone() -> None:
+    generator = torch.Generator().manual_seed(2)
+    lengths = [9, 30, 4]
+    scores = torch.full((2, len(lengths), 30), MASKED)
+    for row, n in enumerate(lengths):
+        scores[:, row, :n] = torch.randn(2, n, generator=generator)
+    given = [[(0, 1, 5), (3, 3, 2), (2, 8, 0)], [(1, 29, 0), (4, 4, 1), (4, 4, 2)], []]
+    candidates = [np.array(rows, dtype=np.int32).reshape(-1, 3) for rows in given]
+    found = best_spans(SpanScores(scores[0], scores[1]), lengths, candidates)
+    for row, (best, rows) in enumerate(zip(found, given, strict=True)):
+        start, end = scores[:, row, : lengths[row]].double().softmax(-1).numpy()
+        weigh = {n: start[i] * end[j] * (1 if j - i <= 5 else 1 / np.log(j - i + 1)) for i, j, n in rows}
+        if not rows:
+            assert best.candidate is None
+            continue
+        assert best.candidate is not None
+        number, score = best.candidate
+        assert score == pytest.approx(max(weigh.values()), rel=1e-12)
+        assert number == max(weigh, key=lambda n: (weigh[n], -n))
+        assert score <= best.span.score
 
 
 def random_batch(lengths: list[int], *, words: int = 30) -> Batch:

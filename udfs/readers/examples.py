@@ -36,7 +36,8 @@ class Word(NamedTuple):
 class ReaderExample:
     """One query on its passage.
 
-    ``answers`` are spans in ``passage_text``, in the order given; () where they are not known.
+    ``answers`` are spans in ``passage_text``, in the order given; () where they are not known. ``candidates`` are
+    the spans of the passage's entities: what a choice that is restricted to them may answer.
     Examples of one passage should share one ``passage`` tuple: it is then encoded once.
     """
 
@@ -46,6 +47,7 @@ class ReaderExample:
     passage: tuple[Word, ...]
     query: tuple[Word, ...]
     answers: tuple[Span, ...] = ()
+    candidates: tuple[Span, ...] = ()
 
     @property
     def answer_texts(self) -> tuple[str, ...]:
@@ -78,13 +80,15 @@ def make_example(
         UnusableExample: the tokens are not those of these texts; the message names the query.
     """
     try:
+        entities = list(passage_entities)
         return ReaderExample(
             query_id,
             article_id,
             passage_text,
-            passage_words(passage_text, passage_tokens, passage_entities),
+            passage_words(passage_text, passage_tokens, entities),
             query_words(query, placeholder, answer_surface, sentence_tokens),
             tuple(Span(*a) for a in answers),
+            tuple(Span(e.start, e.end) for e in entities),
         )
     except UnusableExample as error:
         raise UnusableExample(f"query {query_id}: {error}") from error

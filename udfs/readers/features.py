@@ -1,5 +1,6 @@
 """Examples as arrays, and batches of them as tensors."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from udfs.readers.examples import ReaderExample, Word
 from udfs.readers.vocabulary import PAD, UNKNOWN, Vocabulary
+from udfs.spans import Span
 
 Ids = npt.NDArray[np.int32]
 MATCH_FEATURES = 4
@@ -27,6 +29,8 @@ class EncodedPassage:
     ner: Ids
     frequency: npt.NDArray[np.float32]
     """Occurrences of the word's lower form in the passage / words of the passage."""
+    candidates: npt.NDArray[np.int32]
+    """(candidates, 3): first and last token of each candidate that covers one, and its number in the example's."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Encoder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._words: tuple[Word, ...] = ()
+        self._candidates: tuple[Span, ...] = ()
         self._passage: EncodedPassage | None = None
 
     def encode(self, example: ReaderExample) -> EncodedExample | Unencodable:
@@ -74,8 +79,10 @@ class Encoder:
         if not example.query:
             return Unencodable("empty_query")
         rows = self._vocabulary
-        if self._passage is None or example.passage is not self._words:
-            self._passage, self._words = _encode_passage(example.passage, rows), example.passage
+        same = example.passage is self._words and example.candidates == self._candidates
+        if self._passage is None or not same:
+            self._passage = _encode_passage(example.passage, example.candidates, rows)
+            self._words, self._candidates = example.passage, example.candidates
         forms = ((w.text, w.lower, w.lemma) for w in example.query)
         texts, lowers, lemmas = (set(column) for column in zip(*forms, strict=True))
         return EncodedExample(
@@ -162,13 +169,28 @@ def shuffled_batches(count: int, batch_size: int, rng: np.random.Generator) -> I
         yield order[start : start + batch_size]
 
 
-def _encode_passage(words: Sequence[Word], rows: Vocabulary) -> EncodedPassage:
+def candidate_tokens(words: Sequence[Word], candidates: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """First and last token that each candidate overlaps, and its number; one that overlaps none is left out.
+
+    Entities need not begin and end where tokens do: "Obama" of "Obama-era" is a part of one.
+    """
+    starts, ends = [w.start for w in words], [w.end for w in words]
+    found = []
+    for number, (start, end) in enumerate(candidates):
+        first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
+        if first <= last:
+            found.append((first, last, number))
+    return found
+
+
+def _encode_passage(words: Sequence[Word], candidates: Sequence[Span], rows: Vocabulary) -> EncodedPassage:
     counts = Counter(w.lower for w in words)
     return EncodedPassage(
         _ids((rows.form(w) for w in words), rows.word_rows),
         _ids((w.pos for w in words), rows.pos_rows),
         _ids((w.ner for w in words), rows.ner_rows),
         np.array([counts[w.lower] / len(words) for w in words], dtype=np.float32),
+        np.array(candidate_tokens(words, candidates), dtype=np.int32).reshape(-1, 3),
     )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -10,8 +10,9 @@ from udfs.readers.examples import ReaderExample
 from udfs.readers.features import EncodedExample, Encoder, Unencodable, collate, length_batches
 from udfs.readers.layers import ReaderNetwork
 from udfs.readers.running import threads as running_threads
-from udfs.readers.span_scores import BestSpan, best_spans
+from udfs.readers.span_scores import BestSpans, best_spans
 from udfs.readers.trained_reader import TrainedReader
+from udfs.spans import Span
 
 LOGGER = logging.getLogger(__name__)
 BATCH_TOKENS = 8192
@@ -22,7 +23,9 @@ BATCH_TOKENS = 8192
 class Prediction:
     """A query's answer, a half-open span of characters in its passage text; with ``error`` there is none.
 
-    ``score`` ranks spans of one query; it is no probability: long spans are penalised.
+    ``score`` ranks spans of one query; it is no probability: long spans are penalised. ``candidate`` is the answer
+    where only the passage's entities may be: the best of ``ReaderExample.candidates`` by the same scores; None
+    where there is none.
     """
 
     query_id: str
@@ -31,6 +34,8 @@ class Prediction:
     text: str | None
     score: float | None
     error: str | None = None
+    candidate: Span | None = None
+    candidate_score: float | None = None
 
 
 def predict(
@@ -55,7 +60,7 @@ def predict(
         spans = predict_spans(
             reader.network, [e for e in encoded if isinstance(e, EncodedExample)], batch_tokens=batch_tokens
         )
-    outcomes: list[BestSpan | str] = [e.reason if isinstance(e, Unencodable) else "" for e in encoded]
+    outcomes: list[BestSpans | str] = [e.reason if isinstance(e, Unencodable) else "" for e in encoded]
     for i, span in zip(readable, spans, strict=True):
         outcomes[i] = span
     return [_prediction(e, outcome) for e, outcome in zip(examples, outcomes, strict=True)]
@@ -63,31 +68,37 @@ def predict(
 
 def predict_spans(
     network: ReaderNetwork, examples: Sequence[EncodedExample], *, batch_tokens: int
-) -> list[BestSpan | str]:
-    """The best span of each example in tokens, or why there is none. Leaves the network in evaluation mode."""
+) -> list[BestSpans | str]:
+    """The best spans of each example in tokens, or why there is none. Leaves the network in evaluation mode."""
     network.eval()
-    outcomes: list[BestSpan | str] = [""] * len(examples)
+    outcomes: list[BestSpans | str] = [""] * len(examples)
     for batch in length_batches(examples, batch_tokens):
         for i, outcome in zip(batch, _spans_of(network, [examples[i] for i in batch]), strict=True):
             outcomes[i] = outcome
     return outcomes
 
 
-def _spans_of(network: ReaderNetwork, examples: list[EncodedExample]) -> list[BestSpan | str]:
+def _spans_of(network: ReaderNetwork, examples: list[EncodedExample]) -> list[BestSpans | str]:
     try:
         with torch.inference_mode():
             batch = collate(examples, next(network.parameters()).device)
-            spans = best_spans(network(batch), batch.passage_lengths.tolist())
+            candidates = [e.passage.candidates for e in examples]
+            found = best_spans(network(batch), batch.passage_lengths.tolist(), candidates)
     except (RuntimeError, MemoryError) as error:  # torch's own errors: out of memory above all
         if len(examples) == 1:
             return [f"{type(error).__name__}: {str(error)[:500]}"]
         LOGGER.warning("a batch of %d examples failed (%s): trying each alone", len(examples), error)
         return [outcome for e in examples for outcome in _spans_of(network, [e])]
-    return [span if span.score == span.score else "scores are not numbers" for span in spans]
+    return [best if best.span.score == best.span.score else "scores are not numbers" for best in found]
 
 
-def _prediction(example: ReaderExample, outcome: BestSpan | str) -> Prediction:
+def _prediction(example: ReaderExample, outcome: BestSpans | str) -> Prediction:
     if isinstance(outcome, str):
         return Prediction(example.query_id, None, None, None, None, outcome)
-    start, end = example.passage[outcome.first].start, example.passage[outcome.last].end
-    return Prediction(example.query_id, start, end, example.passage_text[start:end], outcome.score)
+    first, last, score = outcome.span
+    start, end = example.passage[first].start, example.passage[last].end
+    made = Prediction(example.query_id, start, end, example.passage_text[start:end], score)
+    if outcome.candidate is None:
+        return made
+    number, candidate_score = outcome.candidate
+    return replace(made, candidate=example.candidates[number], candidate_score=candidate_score)

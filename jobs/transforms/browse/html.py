@@ -121,14 +121,17 @@ def _answers(triple: Any, style: str = "") -> str:
 
 
 def _entities(entities: Iterable[Any]) -> list[Marked]:
-    return [Marked(e.start, e.end, f"{e.type or 'entity'}, cluster {e.cluster}", _colour(e.cluster)) for e in entities]
+    return [
+        Marked(e.start, e.end, f"{e.type or 'entity'}, cluster {e.cluster}", cluster_style(e.cluster)) for e in entities
+    ]
 
 
 def _right(answers: Iterable[Any]) -> list[Marked]:
     return [Marked(a.start, a.end, "answer", _RIGHT) for a in answers]
 
 
-def _colour(cluster: int) -> str:
+def cluster_style(cluster: int) -> str:
+    """The style of a cluster's mentions."""
     return f"background:hsl({cluster * _GOLDEN_ANGLE % 360:.0f},75%,85%);color:#111"
 
 

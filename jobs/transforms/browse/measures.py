@@ -131,3 +131,23 @@ def hard_examples(hard: DataFrame, passages: DataFrame, predictions: DataFrame, 
             *("text", "entities", "predicted"),
         )
     )
+
+
+def least_agreement(comparisons: DataFrame) -> DataFrame:
+    """(annotator, article_id, mentions_f1, links_f1, common_links), lowest F1 of links first; failed ones left out."""
+    return (
+        comparisons.where("error is null")
+        .select(
+            "annotator",
+            "article_id",
+            *(_f1_of(what).alias(f"{what}_f1") for what in ("mentions", "links")),
+            "common_links",
+        )
+        .orderBy(F.asc_nulls_last("links_f1"), "mentions_f1", "article_id", "annotator")
+    )
+
+
+def _f1_of(what: str) -> Column:
+    """In percent; null where neither annotator has any."""
+    both = F.col(f"line_{what}") + F.col(f"found_{what}")
+    return F.when(both > 0, 200 * F.col(f"common_{what}") / both)
