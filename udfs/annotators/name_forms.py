@@ -43,6 +43,13 @@ _INSTITUTIONS = _listed(
     house institute institution league ministry museum navy office parliament party police school senate service
     society union university"""
 )
+ORGANISATION_NOUNS = _INSTITUTIONS | _listed(
+    """airlines airport airways arena avenue bridge cathedral center centers club corps cup fc festival fund games
+    garden gardens hall holdings hotel island journal laboratory lake library memorial motors mount mountain news
+    park partners press prison project railway river road square stadium station store street studios team theatre
+    theater times tower trust united village"""
+)
+POSTNOMINALS = _listed("qc kc mp phd md obe mbe cbe esq")
 _JOINING_WORDS = _listed("of for at in on , and")
 
 # Names of one entity that rules can't relate; the forms are as ``normalised_words`` gives them.
@@ -118,7 +125,7 @@ def normalised_words(surface: str) -> Words:
     words = _NOT_IN_NAMES.sub(" ", folded).replace(",", " , ").split()
     while len(words) > 1 and words[0] in ("the", "a", "an", ","):
         del words[0]
-    while len(words) > 1 and (words[-1] in _CORPORATE or words[-1] in ("and", ",")):
+    while len(words) > 1 and (words[-1] in _CORPORATE or words[-1] in POSTNOMINALS or words[-1] in ("and", ",")):
         del words[-1]
     return tuple(words) or (surface.strip(),)
 
@@ -144,6 +151,21 @@ def fits_in_order(acronym: str, name: str) -> bool:
     wanted = [c for c in acronym.casefold() if c.isalpha()]
     letters = iter(c for c in name.casefold() if c.isalpha())
     return len(name.split()) > 1 and name[:1].casefold() == wanted[0] and all(c in letters for c in wanted)
+
+
+def is_spelt_by(acronym: str, name: str) -> bool:
+    """Whether the acronym's letters are the first letters of the name's words; small words may be passed over."""
+    letters = "".join(c for c in acronym.casefold() if c.isalpha())
+    words = [w.casefold() for w in re.sub(r"['\u2019]s?\b", "", name).replace("-", " ").split()]
+    reached = {0}
+    for word in words:
+        reached = {n + 1 for n in reached if letters[n : n + 1] == word[0]} | (reached if word in _SMALL_WORDS else set())
+    return len(words) > 1 and len(letters) in reached
+
+
+def has_organisation_noun(words: Words) -> bool:
+    """Whether a word says that the name is an organisation's or a building's: "ann ray museum"."""
+    return not ORGANISATION_NOUNS.isdisjoint(words) or not _CORPORATE.isdisjoint(words)
 
 
 def initials(name: str) -> set[str]:
