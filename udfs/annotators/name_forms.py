@@ -93,6 +93,9 @@ _STATE_PREFIX = re.compile(
     r"(?:(?:islamic|federal|peoples|socialist|democratic|arab|united|hashemite) )*"
     r"(?:republic|kingdom|state) of (?:the )?"
 )
+# Countries that are or were two: of either one newspapers write "the North", but "Sudan" is not South Sudan.
+_HALVES = _listed("north south east west")
+_DIVIDED = _listed("korea vietnam yemen sudan germany")
 _HYPHEN = re.compile(r"\s*[-\u2010\u2011]\s*")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$")
 _NOT_IN_NAMES = re.compile(r"[^\w\s,]")
@@ -229,9 +232,17 @@ def is_short_organisation_name(short: Words, full: Words) -> bool:
     return full[-len(short) - 1 :] == ("of", *short)
 
 
+def is_last_part_of_organisation_name(short: Words, full: Words) -> bool:
+    """ "Forest Service" of "U.S. Forest Service", "League" of "Farmers' League"."""
+    return len(short) < len(full) and full[-len(short) :] == short
+
+
 def is_short_place_name(short: Words, full: Words) -> bool:
-    """The name in front of a comma: "Irving" of "Irving, Texas"."""
-    return full[: len(short) + 1] == (*short, ",")
+    """The name in front of a comma, and the half of a divided country: "the North", or "Korea" alone."""
+    if full[: len(short) + 1] == (*short, ","):
+        return True
+    divided = len(full) == 2 and full[0] in _HALVES and full[1] in _DIVIDED
+    return divided and (short == full[:1] or (short == full[1:] and full[1] == "korea"))
 
 
 def lookup_words(words: Words) -> Words:

@@ -27,6 +27,7 @@ from udfs.annotators.name_forms import (
     initials,
     is_acronym,
     is_generation,
+    is_last_part_of_organisation_name,
     is_short_organisation_name,
     is_short_person_name,
     is_short_place_name,
@@ -313,7 +314,8 @@ class _Linker:
         fuller = [other for other in sharing if other.rank < name.rank]
         same = [other for other in fuller if not other.forms.keys().isdisjoint(name.forms) and not name.gender]
         persons = [other for other in fuller if _is_short_person(name, other)]
-        return same + persons or [other for other in fuller if _is_short_thing(name, other)]
+        things = same + persons or [other for other in fuller if _is_short_thing(name, other)]
+        return things or [other for other in fuller if _is_last_part(name, other)]
 
     def _attach(self, name: _Name, fuller: Sequence[_Name]) -> None:
         """Unites the mentions of a name with the fuller name that they are short for.
@@ -388,3 +390,9 @@ def _is_short_person(short: _Name, full: _Name) -> bool:
 def _is_short_thing(short: _Name, full: _Name) -> bool:
     fits = {Kind.ORGANISATION: is_short_organisation_name, Kind.PLACE: is_short_place_name}.get(short.kind)
     return fits is not None and full.kind is short.kind and any(fits(s, f) for s in short.forms for f in full.forms)
+
+
+def _is_last_part(short: _Name, full: _Name) -> bool:
+    if short.kind is not Kind.ORGANISATION or full.kind is not Kind.ORGANISATION:
+        return False
+    return any(is_last_part_of_organisation_name(s, f) for s in short.forms for f in full.forms)

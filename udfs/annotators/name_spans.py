@@ -16,6 +16,7 @@ from udfs.annotators.name_forms import (
     is_acronym,
     is_spelt_by,
     normalised_words,
+    without_possessive,
 )
 from udfs.spans import Mention, Span
 
@@ -84,7 +85,7 @@ def repair_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) 
     parts = _without_common_words(text, parts)
     parts = [_as_person(text, m, surnames) for m in _stretched(text, parts)]
     for rule in (_defined_acronyms, _titled_persons, _given_and_surname):
-        parts = _laid_over(parts, [m for start, end in units for m in rule(text, start, end, parts)])
+        parts = _laid_over(text, parts, [m for start, end in units for m in rule(text, start, end, parts)])
     return parts
 
 
@@ -139,6 +140,8 @@ def _trimmed(text: str, mention: Mention) -> Mention | None:
     if mention.type in _PERSON:
         while words and (w := text[start + words[0][0] : start + words[0][1]]).islower() and w not in _PARTICLES:
             del words[0]
+        while len(words) > 1 and text[start + words[-1][0] : start + words[-1][1]].casefold().rstrip(".") in TITLES:
+            del words[-1]  # "Virginia Governor"
     if not words:
         return None
     return mention._replace(start=start + words[0][0], end=start + words[-1][1])
@@ -215,7 +218,8 @@ def _as_person(text: str, mention: Mention, surnames: set[str]) -> Mention:
         or _is_full_person_name(words)
         or (len(words) > 1 and bool(_INITIALS_FIRST.match(surface) or _POSTNOMINAL_LAST.search(surface)))
         or (len(words) in (2, 3) and bool(_AGE_AFTER.match(text, mention.end)))
-        or (len(words) == 1 and is_given_name(words[0]) and words[0] in surnames)
+        or (len(words) in (2, 3) and words[-1] in surnames and words[0] not in surnames)
+        or (len(words) == 1 and words[0] in surnames and mention.type not in ENTITY_TYPES)
     )
     return mention._replace(type="PERSON") if is_person else mention
 
@@ -261,10 +265,10 @@ def _given_and_surname(text: str, start: int, end: int, mentions: Sequence[Menti
             yield Mention(*match.span(), UNLINKED, "PERSON")
 
 
-def _laid_over(mentions: Sequence[Mention], added: Sequence[Mention]) -> list[Mention]:
+def _laid_over(text: str, mentions: Sequence[Mention], added: Sequence[Mention]) -> list[Mention]:
     """``mentions`` and those of ``added`` that straddle none; a longer one takes the place of those inside it."""
     kept = list(mentions)
-    for new in added:
+    for new in (m._replace(end=m.start + len(without_possessive(text[m.start : m.end]))) for m in added):
         touching = [m for m in kept if m.start < new.end and m.end > new.start]
         if all(new.start <= m.start and m.end <= new.end for m in touching):
             kept = [m for m in kept if m not in touching]
