@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs.annotators.name_forms import fits_in_order, initials, is_acronym, is_short_person_name, normalised_words
-from udfs.annotators.name_linking import UNLINKED, link_names, propagate_names
+from udfs.annotators.name_linking import link_names
+from udfs.annotators.name_propagation import propagate_names
+from udfs.annotators.name_types import UNLINKED
 from udfs.spans import Mention, Span
 
 _MARK = re.compile(r"\[([^\]/]+)(?:/([A-Z_]+))?\]")

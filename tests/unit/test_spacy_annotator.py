@@ -7,7 +7,7 @@ import pytest
 
 from udfs import model_holder
 from udfs.annotators.base import Annotation
-from udfs.annotators.name_linking import UNLINKED
+from udfs.annotators.name_types import UNLINKED
 from udfs.annotators.spacy_annotator import NAME_LABELS, PipelineError, SpacyAnnotator, bare_names, pipeline_digest
 from udfs.spans import Mention
 from udfs.story_text import StoryText, build_story, parse_story

@@ -162,7 +162,9 @@ def is_spelt_by(acronym: str, name: str) -> bool:
     words = [w.casefold() for w in re.sub(r"['\u2019]s?\b", "", name).replace("-", " ").split()]
     reached = {0}
     for word in words:
-        reached = {n + 1 for n in reached if letters[n : n + 1] == word[0]} | (reached if word in _SMALL_WORDS else set())
+        reached = {n + 1 for n in reached if letters[n : n + 1] == word[0]} | (
+            reached if word in _SMALL_WORDS else set()
+        )
     return len(words) > 1 and len(letters) in reached
 
 

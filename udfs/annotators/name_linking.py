@@ -3,19 +3,16 @@
 No model and no pronouns: mentions go in, the same mentions with clusters come out. On news, a linker of
 names over a good tagger finds more true pairs of names than general coreference models do.
 
-``propagate_names`` first adds the repeats of names that the tagger missed; ``link_names`` then groups
-mentions by name and attaches each short name (surname, acronym, "Irving" of "Irving, Texas") to a fuller
+``link_names`` groups mentions by name and attaches each short name (surname, acronym, "Irving" of "Irving, Texas") to a fuller
 one. A short name that fits several entities goes to the one named last before it.
 """
 
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 from udfs.annotators.name_forms import (
     MEN,
@@ -26,7 +23,6 @@ from udfs.annotators.name_forms import (
     identity,
     initials,
     is_acronym,
-    is_generation,
     is_last_part_of_organisation_name,
     is_short_organisation_name,
     is_short_person_name,
@@ -36,152 +32,28 @@ from udfs.annotators.name_forms import (
     normalised_words,
     without_possessive,
 )
+from udfs.annotators.name_propagation import propagate_names
+from udfs.annotators.name_spans import repair_names
+from udfs.annotators.name_types import Kind, agreed_types, kind_of, mention_order
 from udfs.spans import Mention, Span
 
 RULES_VERSION = 1
 """Part of the digest of every annotator that links names: raise it with any change of what linking gives."""
 
-UNLINKED = -1
-"""Cluster of a mention that has not been through ``link_names``."""
-
-
-class Kind(Enum):
-    PERSON = "person"
-    PLACE = "place"
-    ORGANISATION = "organisation"
-    PEOPLE = "people"
-    OTHER = "other"
-
-
-_KIND_OF_TYPE = {
-    "PERSON": Kind.PERSON, "PER": Kind.PERSON,
-    "GPE": Kind.PLACE, "LOC": Kind.PLACE, "FAC": Kind.PLACE, "LOCATION": Kind.PLACE,
-    "ORG": Kind.ORGANISATION, "ORGANIZATION": Kind.ORGANISATION,
-    "NORP": Kind.PEOPLE,
-}  # fmt: skip
-
-
 _TITLE_BEFORE = re.compile(r"(\w+)\.?[^\S\n]+$")
 _PLACE_BEFORE = re.compile(r"\b(?:in|at|near|to|from|into|outside|across|around)\s+$", re.IGNORECASE)
-_SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?:"'\u2018\u201c(])\s*$""")
 _BRACKET_OPENS = re.compile(r"[^\S\n]*\([^\S\n]*")
-_BRACKETED_WORD = re.compile(r"[^\S\n]*\([^\S\n]*([A-Z][A-Za-z&.-]{1,9})[^\S\n]*[,;)]")
-_WORD = re.compile(r"\w+")
 
 
-class _KnownName(NamedTuple):
-    """A name whose repeats are mentions: ``pattern`` matches it at a word's start."""
-
-    pattern: re.Pattern[str]
-    type: str
-    is_common_word: bool
-    """Also written small in the article: a capital at a sentence's start does not make it a name."""
-
-
-def propagate_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) -> list[Mention]:
-    """Adds the untagged repeats of names: of the whole name, of a person's surname, of an acronym in brackets.
-
-    A mention of another type (a work, a product) whose very name is tagged as a person, place,
-    organisation or people elsewhere takes that type.
+def resolve_names(text: str, units: Sequence[Span], found: Iterable[Mention]) -> list[Mention]:
+    """All rules for names, from what a tagger found to linked mentions in order of start.
 
     Args:
-        units: paragraphs and highlights; an added mention lies inside one of them.
-        mentions: what the tagger found; their spans stay, and added ones overlap none.
-
-    Returns:
-        All mentions in order of start; added ones have the type that the tagger gave the name most often.
+        units: paragraphs and highlights; the mentions lie inside them.
+        found: mentions with the tagger's types; they may nest.
     """
-    found = _settle_types(text, sorted(mentions, key=_mention_order))
-    known = _known_names(text, _votes(text, found))
-    taken = _Taken(found)
-    added = [m for unit in units for m in _repeats(text, unit, known, taken)]
-    return sorted([*found, *added], key=_mention_order)
-
-
-def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "_Taken") -> Iterator[Mention]:
-    start, end = unit
-    position = start
-    while word := _WORD.search(text, position, end):
-        position = word.end()
-        if word.start() > start and text[word.start() - 1] in "-\u2010\u2011":
-            continue
-        for name in known.get(word.group(), ()):
-            repeat = name.pattern.match(text, word.start(), end)
-            if not repeat or taken.overlaps(*repeat.span()):
-                continue
-            if name.is_common_word and _SENTENCE_BEGINS.search(text[max(start, word.start() - 4) : word.start()]):
-                continue
-            yield Mention(*repeat.span(), cluster=UNLINKED, type=name.type)
-            position = repeat.end()
-            break
-
-
-class _Taken:
-    """The spans that mentions cover, for the question whether a span touches one."""
-
-    def __init__(self, mentions: Sequence[Mention]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for mention in mentions:  # in order of start; nested and straddling ones become one stretch
-            if self._ends and mention.start < self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], mention.end)
-            else:
-                self._starts.append(mention.start)
-                self._ends.append(mention.end)
-
-    def overlaps(self, start: int, end: int) -> bool:
-        before = bisect_left(self._starts, end) - 1
-        return before >= 0 and self._ends[before] > start
-
-
-def _votes(text: str, mentions: Sequence[Mention]) -> dict[str, Counter[str]]:
-    """How often each surface (single blanks inside) was tagged with each type of names of entities."""
-    votes: dict[str, Counter[str]] = defaultdict(Counter)
-    for mention in mentions:
-        if mention.type not in _KIND_OF_TYPE:
-            continue
-        surface = _plain_surface(text, mention)
-        words = surface.split()
-        votes[surface][mention.type] += 1
-        if _KIND_OF_TYPE[mention.type] is Kind.PERSON and len(words) > 1 and not is_generation(words[-1]):
-            votes[words[-1]][mention.type] += 1
-        acronym = _BRACKETED_WORD.match(text, mention.end)
-        if acronym and is_acronym(acronym[1]) and fits_in_order(acronym[1], surface):
-            votes[acronym[1]][mention.type] += 1
-    return votes
-
-
-def _plain_surface(text: str, mention: Mention) -> str:
-    words = without_possessive(text[mention.start : mention.end]).split()
-    return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "The") else words)
-
-
-def _settle_types(text: str, mentions: Sequence[Mention]) -> list[Mention]:
-    """Gives mentions of other types the type that their name has elsewhere, where that is one of an entity's."""
-    types: dict[Words, Counter[str]] = defaultdict(Counter)
-    for mention in mentions:
-        if mention.type in _KIND_OF_TYPE:
-            types[normalised_words(text[mention.start : mention.end])][mention.type] += 1
-    settled = []
-    for mention in mentions:
-        known = types.get(normalised_words(text[mention.start : mention.end]))
-        if known and mention.type not in _KIND_OF_TYPE:
-            mention = mention._replace(type=known.most_common(1)[0][0])
-        settled.append(mention)
-    return settled
-
-
-def _known_names(text: str, votes: dict[str, Counter[str]]) -> dict[str, list[_KnownName]]:
-    """By first word the names to look for, longest first."""
-    small_words = {word for word in _WORD.findall(text) if word.islower()}
-    known: dict[str, list[_KnownName]] = defaultdict(list)
-    for surface in sorted(votes, key=lambda s: (-len(s), s)):
-        first_word = _WORD.match(surface)
-        if first_word and surface[0].isupper() and (len(surface) > 2 or (len(surface) == 2 and surface.isupper())):
-            pattern = re.compile(r"\s+".join(map(re.escape, surface.split(" "))) + r"(?![\w-])")
-            name = _KnownName(pattern, votes[surface].most_common(1)[0][0], surface.casefold() in small_words)
-            known[first_word.group()].append(name)
-    return known
+    mentions = propagate_names(text, units, repair_names(text, units, found))
+    return agreed_types(link_names(text, mentions))
 
 
 def link_names(text: str, mentions: Iterable[Mention]) -> list[Mention]:
@@ -191,17 +63,13 @@ def link_names(text: str, mentions: Iterable[Mention]) -> list[Mention]:
         The mentions in order of start, whatever their order was; clusters are numbered 0, 1, ... in order
         of first mention.
     """
-    ordered = sorted(mentions, key=_mention_order)
+    ordered = sorted(mentions, key=mention_order)
     clusters = _Linker(text, ordered).clusters()
     number: dict[int, int] = {}
     return [
         mention._replace(cluster=number.setdefault(cluster, len(number)))
         for mention, cluster in zip(ordered, clusters, strict=True)
     ]
-
-
-def _mention_order(mention: Mention) -> tuple[int, int, str]:
-    return mention.start, -mention.end, mention.type or ""
 
 
 @dataclass(eq=False)
@@ -268,7 +136,7 @@ class _Linker:
             name.follows_preposition |= bool(_PLACE_BEFORE.search(text, max(0, mention.start - 12), mention.start))
             name.forms[words] = None
             name.surfaces[without_possessive(text[mention.start : mention.end])] = None
-            name.kinds[_KIND_OF_TYPE.get(mention.type or "", Kind.OTHER)] += 1
+            name.kinds[kind_of(mention.type)] += 1
             self._titles.append(titles)
             self._name_of.append(name)
         self._clusters = _Clusters(self._titles)
@@ -355,7 +223,7 @@ class _Linker:
 def _read_name(text: str, mention: Mention) -> tuple[Words, frozenset[str]]:
     """A mention's words and the titles that it bears, inside or in front of it; only persons bear titles."""
     words = normalised_words(text[mention.start : mention.end])
-    if _KIND_OF_TYPE.get(mention.type or "", Kind.OTHER) in (Kind.PLACE, Kind.PEOPLE):
+    if kind_of(mention.type) in (Kind.PLACE, Kind.PEOPLE):
         return words, frozenset()
     titles = set()
     if mention.type in ("PERSON", "PER", None):

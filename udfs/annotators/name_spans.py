@@ -18,13 +18,8 @@ from udfs.annotators.name_forms import (
     normalised_words,
     without_possessive,
 )
+from udfs.annotators.name_types import KIND_OF_TYPE, UNLINKED
 from udfs.spans import Mention, Span
-
-UNLINKED = -1
-"""Cluster of a mention that has not been through ``link_names``."""
-
-ENTITY_TYPES = frozenset(("PERSON", "PER", "GPE", "LOC", "FAC", "LOCATION", "ORG", "ORGANIZATION", "NORP"))
-"""The types of persons, places, organisations and peoples: those whose mentions are linked and propagated."""
 
 _PERSON = ("PERSON", "PER")
 _CAPITALISED = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0100-\u017f][\w\u2010\u2011'\u2019-]*\w"
@@ -44,7 +39,9 @@ _NO_NAMES = frozenset("gmt bst est edt pst pdt cet utc easter christmas mum dad 
 _PARTICLES = frozenset("al el de da di du del della der den van von la le ter ten bin ibn abu".split())
 _TIME_OF_DAY = re.compile(r"\d[\d.:]*\s?[ap]\.?m\.?", re.IGNORECASE)
 _SCORE_AFTER = re.compile(r"\s*[\u2013\u2014-]\s*\d")
-_COMPASS_PAIR = re.compile(r"((?:North|South|East|West)(?:ern)?) (?:and|or) ((?:North|South|East|West)(?:ern)? .+)", re.S)
+_COMPASS_PAIR = re.compile(
+    r"((?:North|South|East|West)(?:ern)?) (?:and|or) ((?:North|South|East|West)(?:ern)? .+)", re.S
+)
 _JOINED = re.compile(r"\s(?:for|from|the)\s")
 
 # Those who bear these are persons, whatever type the tagger gave.
@@ -212,14 +209,14 @@ def _as_person(text: str, mention: Mention, surnames: set[str]) -> Mention:
     if len(words) > 5 or has_organisation_noun(words) or not _NOT_IN_PERSONS.isdisjoint(words):
         return mention
     before = _WORD_BEFORE.search(text, max(0, mention.start - 24), mention.start)
-    titled = words[0] in _HONORIFICS and len(words) > 1 or bool(before and before[1].casefold() in _HONORIFICS)
+    titled = (words[0] in _HONORIFICS and len(words) > 1) or bool(before and before[1].casefold() in _HONORIFICS)
     is_person = (
         titled
         or _is_full_person_name(words)
         or (len(words) > 1 and bool(_INITIALS_FIRST.match(surface) or _POSTNOMINAL_LAST.search(surface)))
         or (len(words) in (2, 3) and bool(_AGE_AFTER.match(text, mention.end)))
         or (len(words) in (2, 3) and words[-1] in surnames and words[0] not in surnames)
-        or (len(words) == 1 and words[0] in surnames and mention.type not in ENTITY_TYPES)
+        or (len(words) == 1 and words[0] in surnames and mention.type not in KIND_OF_TYPE)
     )
     return mention._replace(type="PERSON") if is_person else mention
 
@@ -235,7 +232,7 @@ def _defined_acronyms(text: str, start: int, end: int, mentions: Sequence[Mentio
         if begin is None:
             continue
         type_ = types.get(run.end(), "ORG")
-        type_ = type_ if type_ in ENTITY_TYPES else "ORG"
+        type_ = type_ if type_ in KIND_OF_TYPE else "ORG"
         yield Mention(run.start() + begin, run.end(), UNLINKED, type_)
         yield Mention(*after.span(1), UNLINKED, type_)
     for match in _NAME_IN_BRACKETS.finditer(text, start, end):
@@ -246,7 +243,9 @@ def _defined_acronyms(text: str, start: int, end: int, mentions: Sequence[Mentio
 
 def _begin_of_full_name(run: str, acronym: str) -> int | None:
     """Where in a run of capitalised words the name begins that the acronym abbreviates; None where none does."""
-    return next((m.start() for m in re.finditer(r"[^\W_][\w'\u2019-]*", run) if is_spelt_by(acronym, run[m.start() :])), None)
+    return next(
+        (m.start() for m in re.finditer(r"[^\W_][\w'\u2019-]*", run) if is_spelt_by(acronym, run[m.start() :])), None
+    )
 
 
 def _titled_persons(text: str, start: int, end: int, mentions: Sequence[Mention]) -> Iterator[Mention]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from udfs.annotators import name_linking
 from udfs.annotators.base import Annotation, Token
 from udfs.annotators.name_forms import fits_in_order, is_acronym, without_possessive
-from udfs.annotators.name_linking import UNLINKED, link_names, propagate_names
-from udfs.annotators.name_spans import repair_names
+from udfs.annotators.name_linking import resolve_names
+from udfs.annotators.name_types import UNLINKED
 from udfs.sentence_split import split_sentences
 from udfs.spans import Mention
 from udfs.story_text import StoryText
@@ -260,7 +260,7 @@ def _assemble(story: StoryText, analysed: Iterable[_Analysed | Exception]) -> An
         tokens += [t._replace(start=t.start + shift, end=t.end + shift) for t in result.tokens]
         for start, end, label in result.names:
             found += bare_names(text, start + shift, end + shift, label)
-    mentions = link_names(text, propagate_names(text, units, repair_names(text, units, found)))
+    mentions = resolve_names(text, units, found)
     return Annotation(tuple(split_sentences(text, story.paragraphs)), tuple(tokens), tuple(mentions))
 
 
