@@ -1,11 +1,12 @@
 """Name propagation: the repeats of an article's names that the tagger missed become mentions too."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from udfs.annotators.given_names import is_given_name
 from udfs.annotators.name_forms import (
     Words,
     fits_in_order,
@@ -48,7 +49,8 @@ def propagate_names(text: str, units: Sequence[Span], mentions: Iterable[Mention
     known = _known_names(text, _votes(text, found))
     taken = _Taken(found)
     added = [m for unit in units for m in _repeats(text, unit, known, taken)]
-    return sorted([*found, *added], key=mention_order)
+    over = _Taken(sorted(added, key=mention_order))
+    return sorted([*(m for m in found if over.leaves_room(m.start, m.end)), *added], key=mention_order)
 
 
 def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "_Taken") -> Iterator[Mention]:
@@ -60,7 +62,7 @@ def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "
             continue
         for name in known.get(word.group(), ()):
             repeat = name.pattern.match(text, word.start(), end)
-            if not repeat or taken.overlaps(*repeat.span()):
+            if not repeat or not taken.leaves_room(*repeat.span()):
                 continue
             if name.is_common_word and _SENTENCE_BEGINS.search(text[max(start, word.start() - 4) : word.start()]):
                 continue
@@ -70,7 +72,7 @@ def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "
 
 
 class _Taken:
-    """The spans that mentions cover, for the question whether a span touches one."""
+    """The spans that mentions cover, for the question whether another one has room."""
 
     def __init__(self, mentions: Sequence[Mention]) -> None:
         self._starts: list[int] = []
@@ -82,9 +84,13 @@ class _Taken:
                 self._starts.append(mention.start)
                 self._ends.append(mention.end)
 
-    def overlaps(self, start: int, end: int) -> bool:
-        before = bisect_left(self._starts, end) - 1
-        return before >= 0 and self._ends[before] > start
+    def leaves_room(self, start: int, end: int) -> bool:
+        """Whether a span touches no mention, or is longer than those that it touches and holds them whole."""
+        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end) - 1
+        if first > last:
+            return True
+        low, high = self._starts[first], self._ends[last]
+        return start <= low and high <= end and (start, end) != (low, high)
 
 
 def _votes(text: str, mentions: Sequence[Mention]) -> dict[str, Counter[str]]:
@@ -98,6 +104,8 @@ def _votes(text: str, mentions: Sequence[Mention]) -> dict[str, Counter[str]]:
         votes[surface][mention.type] += 1
         if KIND_OF_TYPE[mention.type] is Kind.PERSON and len(words) > 1 and not is_generation(words[-1]):
             votes[words[-1]][mention.type] += 1
+            if is_given_name(words[0].casefold()):
+                votes[words[0]][mention.type] += 1
         acronym = _BRACKETED_WORD.match(text, mention.end)
         if acronym and is_acronym(acronym[1]) and fits_in_order(acronym[1], surface):
             votes[acronym[1]][mention.type] += 1
