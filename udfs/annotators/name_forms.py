@@ -27,8 +27,8 @@ TITLES = {
     "mister": "mr", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
     "gen": "general", "col": "colonel", "sgt": "sergeant", "lt": "lieutenant", "prof": "professor", "rev": "reverend",
 }  # fmt: skip
-MEN = _listed("mr sir lord king prince duke pope congressman chairman spokesman")
-WOMEN = _listed("mrs ms dame lady queen princess duchess congresswoman chairwoman spokeswoman")
+MEN = _listed("man mr sir lord king prince duke pope congressman chairman spokesman")
+WOMEN = _listed("woman mrs ms dame lady queen princess duchess congresswoman chairwoman spokeswoman")
 
 _GENERATIONS = _listed("jr sr ii iii iv")
 _CORPORATE = _listed("inc incorporated corp corporation co company ltd limited llc plc group gmbh")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
+from udfs.annotators.given_names import gender_of
 from udfs.annotators.name_forms import (
     MEN,
     TITLES,
@@ -137,7 +138,7 @@ class _Linker:
             name.forms[words] = None
             name.surfaces[without_possessive(text[mention.start : mention.end])] = None
             name.kinds[kind_of(mention.type)] += 1
-            self._titles.append(titles)
+            self._titles.append(_with_gender(words, titles, mention.type))
             self._name_of.append(name)
         self._clusters = _Clusters(self._titles)
         # sorted() is stable: of equally full names the one mentioned first comes first.
@@ -235,6 +236,14 @@ def _read_name(text: str, mention: Mention) -> tuple[Words, frozenset[str]]:
         titles.add(TITLES[before[1].casefold()])
         end = before.start()
     return words, frozenset(titles)
+
+
+def _with_gender(words: Words, titles: frozenset[str], type_: str | None) -> frozenset[str]:
+    """The titles, and "man" or "woman" where they or the given name of a full name tell it."""
+    gender = _gender(titles)
+    if not gender and len(words) > 1 and kind_of(type_) is Kind.PERSON:
+        gender = gender_of(words[0])
+    return titles | {gender} if gender else titles
 
 
 def _gender(titles: frozenset[str]) -> str:

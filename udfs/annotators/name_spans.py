@@ -36,6 +36,8 @@ _LABELS = frozenset(
 )
 # Zones behind a time of day, feasts, and what a child calls its parents.
 _NO_NAMES = frozenset("gmt bst est edt pst pdt cet utc easter christmas mum dad mom".split())
+_MARKS = frozenset("\"'\u2018\u2019\u201c\u201d([,;:|/\u2013\u2014-")
+_ARTICLE = re.compile(r"[Tt]he\s+")
 _PARTICLES = frozenset("al el de da di du del della der den van von la le ter ten bin ibn abu".split())
 _TIME_OF_DAY = re.compile(r"\d[\d.:]*\s?[ap]\.?m\.?", re.IGNORECASE)
 _SCORE_AFTER = re.compile(r"\s*[\u2013\u2014-]\s*\d")
@@ -127,6 +129,12 @@ def _trimmed(text: str, mention: Mention) -> Mention | None:
     opened = max(text.rfind("(", start, end), text.rfind("[", start, end))
     if opened > start and not re.search(r"[)\]]", text[opened:end]):
         end = opened
+    while start < end and (text[start] in _MARKS or text[start].isspace()):
+        start += 1
+    while start < end and (text[end - 1] in _MARKS or text[end - 1].isspace()):
+        end -= 1
+    if start > mention.start and (article := _ARTICLE.match(text, start, end)):
+        start = article.end()
     words = [(m.start(), m.end()) for m in re.finditer(r"\S+", text[start:end])]
     while words and text[end : end + 1] == ":" and text[start + words[-1][0] : start + words[-1][1]].lower() in _LABELS:
         del words[-1]
