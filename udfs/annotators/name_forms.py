@@ -24,7 +24,7 @@ TITLES = {
         cardinal ambassador sheriff reverend spokesman spokeswoman"""
     )
 } | {
-    "mister": "mr", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
+    "mister": "mr", "det": "detective", "detective": "detective", "inspector": "inspector", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
     "gen": "general", "col": "colonel", "sgt": "sergeant", "lt": "lieutenant", "prof": "professor", "rev": "reverend",
 }  # fmt: skip
 MEN = _listed("man mr sir lord king prince duke pope congressman chairman spokesman")

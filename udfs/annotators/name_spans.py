@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from udfs.annotators.given_names import is_given_name
+from udfs.annotators.known_places import KNOWN_PLACE, is_known_place
 from udfs.annotators.name_forms import (
     POSTNOMINALS,
     TITLES,
@@ -46,6 +47,15 @@ _COMPASS_PAIR = re.compile(
 )
 _JOINED = re.compile(r"\s(?:for|from|the)\s")
 
+_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]s?|ers?)$")
+# In front of a name at a sentence's start, where it has a capital: "Brothers Ann and Bob Ray", "Singer Ann Ray".
+_ROLES = frozenset(
+    """actor actress activist attorney author biologist brother brothers businessman captain coach colleague comedian
+    cousin daughter defender director driver fans father former friend goalkeeper grandfather grandmother husband
+    illustrator journalist lawyer manager midfielder mother musician neighbour neighbor novelist officer pilot player
+    poet producer professor referee reporter researcher rider scientist singer sister sisters skipper son spokesman
+    spokeswoman star striker student teenager uncle aunt  wife winger witness writer young""".split()
+)
 # Those who bear these are persons, whatever type the tagger gave.
 _HONORIFICS = frozenset(
     """mr mrs ms miss mister dr sir dame professor prof sister sgt sergeant capt captain lt lieutenant col colonel
@@ -63,7 +73,8 @@ _INITIALS_FIRST = re.compile(rf"{_INITIALS}[^\S\n]?{_CAPITALISED}")
 _POSTNOMINAL_LAST = re.compile(rf",?\s(?:{'|'.join(sorted(POSTNOMINALS))})$", re.IGNORECASE)
 _TWO_CAPITALISED = re.compile(rf"(?<![\w-])(?<!['\u2019]\b)({_CAPITALISED})[^\S\n]({_CAPITALISED})(?!['\u2019-]?\w)")
 _NOT_IN_PERSONS = frozenset(", and of for the in at on news times".split())
-_SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?:"'\u2018\u201c(])\s*$""")
+_IN_LONGER_NAME = re.compile(r"[^\S\n][A-Z]")
+_SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?:"'\u2018\u201c(\n])\s*$""")
 _SMALL_WORD = r"(?:of|the|and|for|in|on|at|to|de|la|du|des|&)"
 _CAPITALISED_RUN = re.compile(rf"{_CAPITALISED}(?:[^\S\n](?:{_SMALL_WORD}[^\S\n])*{_CAPITALISED})+")
 _ACRONYM_AFTER = re.compile(r"(?:[^\S\n]*[(\[][^\S\n]*|,[^\S\n]or[^\S\n])([A-Z][A-Za-z&.-]{1,9})(?=[^\S\n]*[,;)\]])")
@@ -79,11 +90,12 @@ def repair_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) 
     """
     found = sorted(mentions, key=lambda m: (m.start, -m.end))
     surnames = _surnames(text, found)
+    given = _given_names(text, found)
     parts = [part for mention in found for part in _parts(text, mention, surnames)]
     parts = [trimmed for part in parts if (trimmed := _trimmed(text, part)) and not _is_no_name(text, trimmed)]
     parts = _without_common_words(text, parts)
-    parts = [_as_person(text, m, surnames) for m in _stretched(text, parts)]
-    for rule in (_defined_acronyms, _titled_persons, _given_and_surname):
+    parts = [_as_person(text, m, surnames, given) for m in _stretched(text, parts)]
+    for rule in (_defined_acronyms, _titled_persons, _given_and_surname, _known_places):
         parts = _laid_over(text, parts, [m for start, end in units for m in rule(text, start, end, parts)])
     return parts
 
@@ -91,6 +103,12 @@ def repair_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) 
 def _surnames(text: str, mentions: Iterable[Mention]) -> set[str]:
     """The last words, in normal form, of the persons that the tagger found."""
     return {normalised_words(text[m.start : m.end])[-1] for m in mentions if m.type in _PERSON}
+
+
+def _given_names(text: str, mentions: Iterable[Mention]) -> set[str]:
+    """The given names, in normal form, of the full names of persons."""
+    names = (normalised_words(text[m.start : m.end]) for m in mentions)
+    return {words[0] for words in names if _is_full_person_name(words)}
 
 
 def _parts(text: str, mention: Mention, surnames: set[str]) -> Iterator[Mention]:
@@ -144,6 +162,8 @@ def _trimmed(text: str, mention: Mention) -> Mention | None:
         del words[-1]
     if mention.type in _PERSON:
         while words and (w := text[start + words[0][0] : start + words[0][1]]).islower() and w not in _PARTICLES:
+            del words[0]
+        while len(words) > 1 and text[start + words[0][0] : start + words[0][1]].casefold() in _ROLES:
             del words[0]
         while len(words) > 1 and text[start + words[-1][0] : start + words[-1][1]].casefold().rstrip(".") in TITLES:
             del words[-1]  # "Virginia Governor"
@@ -208,12 +228,17 @@ def _may_be_surname(text: str, word: str, end: int) -> bool:
     return not (folded in TITLES or folded in _LABELS or has_organisation_noun((folded,)))
 
 
-def _as_person(text: str, mention: Mention, surnames: set[str]) -> Mention:
+def _as_person(text: str, mention: Mention, surnames: set[str], given: set[str]) -> Mention:
     """With the type of a person where title, initials, given name or age say so."""
-    if mention.type in (*_PERSON, "NORP", "EVENT", "LAW", "LANGUAGE"):
-        return mention
     surface = text[mention.start : mention.end]
+    if is_known_place(surface):
+        return mention if mention.type in KIND_OF_TYPE and mention.type != "PERSON" else mention._replace(type="GPE")
+    if mention.type in (*_PERSON, "EVENT", "LAW", "LANGUAGE"):
+        return mention
     words = normalised_words(surface)
+    if mention.type == "NORP":
+        is_surname = len(words) == 1 and words[0] in surnames and not _DEMONYM.search(words[0])
+        return mention._replace(type="PERSON") if is_surname else mention
     if len(words) > 5 or has_organisation_noun(words) or not _NOT_IN_PERSONS.isdisjoint(words):
         return mention
     before = _WORD_BEFORE.search(text, max(0, mention.start - 24), mention.start)
@@ -225,6 +250,7 @@ def _as_person(text: str, mention: Mention, surnames: set[str]) -> Mention:
         or (len(words) in (2, 3) and bool(_AGE_AFTER.match(text, mention.end)))
         or (len(words) in (2, 3) and words[-1] in surnames and words[0] not in surnames)
         or (len(words) == 1 and words[0] in surnames and mention.type not in KIND_OF_TYPE)
+        or (len(words) == 1 and words[0] in given)
     )
     return mention._replace(type="PERSON") if is_person else mention
 
@@ -270,6 +296,14 @@ def _given_and_surname(text: str, start: int, end: int, mentions: Sequence[Menti
     for match in _TWO_CAPITALISED.finditer(text, start, end):
         if is_given_name(match[1].casefold()) and _may_be_surname(text, match[2], match.end()):
             yield Mention(*match.span(), UNLINKED, "PERSON")
+
+
+def _known_places(text: str, start: int, end: int, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """Countries, capitals and states, where nothing is tagged."""
+    taken = {m.start for m in mentions}
+    for match in KNOWN_PLACE.finditer(text, start, end):
+        if match.start() not in taken and not _IN_LONGER_NAME.match(text, match.end()):
+            yield Mention(*match.span(), UNLINKED, "GPE")
 
 
 def _laid_over(text: str, mentions: Sequence[Mention], added: Sequence[Mention]) -> list[Mention]:
