@@ -93,6 +93,11 @@ _STATE_PREFIX = re.compile(
     r"(?:(?:islamic|federal|peoples|socialist|democratic|arab|united|hashemite) )*"
     r"(?:republic|kingdom|state) of (?:the )?"
 )
+KNOWN_AS = re.compile(
+    r"(?:,[^\S\n][1-9]\d)?,?[^\S\n](?:who[^\S\n]is[^\S\n]|also[^\S\n]|better[^\S\n]|whom?(?:[^\S\n][a-z]+){1,2}[^\S\n])?"
+    r"(?:known|nicknamed|dubbed|call)(?:[^\S\n](?!as\b|the\b)[a-z]+){0,2}(?:[^\S\n]as)?(?:[^\S\n]the)?[^\S\n][\"'\u2018\u201c]?"
+)
+"""Between a name and another one of the same: "Ann Ray, known online as Kestrel", "Ann Ray, nicknamed 'Spud'"."""
 # Countries that are or were two: of either one newspapers write "the North", but "Sudan" is not South Sudan.
 _HALVES = _listed("north south east west")
 _DIVIDED = _listed("korea vietnam yemen sudan germany")

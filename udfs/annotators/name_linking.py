@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
-from udfs.annotators.given_names import gender_of
+from udfs.annotators.given_names import gender_of, is_given_name
 from udfs.annotators.name_forms import (
+    KNOWN_AS,
     MEN,
     TITLES,
     WOMEN,
@@ -154,22 +155,30 @@ class _Linker:
 
     def clusters(self) -> list[int]:
         """The cluster of each mention, as the number of its first mention."""
-        expansions = self._expansions_in_brackets()
+        expansions = self._names_in_apposition()
         for name in self._names:
             self._attach(name, expansions.get(name.rank) or self._fuller_names(name))
         return [self._clusters.root(number) for number in range(len(self._mentions))]
 
-    def _expansions_in_brackets(self) -> dict[int, list[_Name]]:
-        """By rank of acronyms: their full names by "World Health Organization (WHO)" or "WHO (World ...)"."""
+    def _names_in_apposition(self) -> dict[int, list[_Name]]:
+        """By rank of acronyms and nicknames: their names by "World Health Organization (WHO)", "Ray, known as Spud"."""
         found: dict[int, list[_Name]] = defaultdict(list)
         for number, (left, right) in enumerate(pairwise(self._mentions)):
-            if not _BRACKET_OPENS.fullmatch(self._text, left.end, max(left.end, right.start)):
+            between = max(left.end, right.start)
+            if KNOWN_AS.fullmatch(self._text, left.end, between) and self._is_byname(number + 1):
+                found[self._name_of[number + 1].rank].append(self._name_of[number])
+            if not _BRACKET_OPENS.fullmatch(self._text, left.end, between):
                 continue
             for short, full in ((number + 1, number), (number, number + 1)):
                 acronym, name = self._surface(short), self._surface(full)
                 if is_acronym(acronym) and fits_in_order(acronym, name) and not self._name_of[short].is_alias:
                     found[self._name_of[short].rank].append(self._name_of[full])
         return found
+
+    def _is_byname(self, number: int) -> bool:
+        """Whether a mention may be a nickname: not where it reads as the full name of somebody else."""
+        name = self._name_of[number]
+        return not name.is_alias and all(len(w) == 1 or not is_given_name(w[0]) for w in name.forms)
 
     def _fuller_names(self, name: _Name) -> list[_Name]:
         """The names that ``name`` may be short for, by the first rule that gives any."""
@@ -184,7 +193,7 @@ class _Linker:
         same = [other for other in fuller if not other.forms.keys().isdisjoint(name.forms) and not name.gender]
         persons = [other for other in fuller if _is_short_person(name, other)]
         things = same + persons or [other for other in fuller if _is_short_thing(name, other)]
-        return things or [other for other in fuller if _is_last_part(name, other)]
+        return things or [other for other in fuller if _is_last_part(name, other) or _is_founder(name, other)]
 
     def _attach(self, name: _Name, fuller: Sequence[_Name]) -> None:
         """Unites the mentions of a name with the fuller name that they are short for.
@@ -273,3 +282,10 @@ def _is_last_part(short: _Name, full: _Name) -> bool:
     if short.kind is not Kind.ORGANISATION or full.kind is not Kind.ORGANISATION:
         return False
     return any(is_last_part_of_organisation_name(s, f) for s in short.forms for f in full.forms)
+
+
+def _is_founder(short: _Name, full: _Name) -> bool:
+    """ "Ford" for "Ford Motors", which a tagger takes for a person that no other name is of."""
+    if short.kind is not Kind.PERSON or full.kind is not Kind.ORGANISATION:
+        return False
+    return any(is_short_organisation_name(s, f) for s in short.forms for f in full.forms if len(s) == 1)

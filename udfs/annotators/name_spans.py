@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from udfs.annotators.given_names import is_given_name
 from udfs.annotators.known_places import KNOWN_PLACE, is_known_place
 from udfs.annotators.name_forms import (
+    KNOWN_AS,
     POSTNOMINALS,
     TITLES,
     Words,
@@ -74,6 +75,8 @@ _POSTNOMINAL_LAST = re.compile(rf",?\s(?:{'|'.join(sorted(POSTNOMINALS))})$", re
 _TWO_CAPITALISED = re.compile(rf"(?<![\w-])(?<!['\u2019]\b)({_CAPITALISED})[^\S\n]({_CAPITALISED})(?!['\u2019-]?\w)")
 _NOT_IN_PERSONS = frozenset(", and of for the in at on news times".split())
 _IN_LONGER_NAME = re.compile(r"[^\S\n][A-Z]")
+_CAPITAL_ARTICLE = re.compile(rf"(?<=[a-z,;][^\S\n])The[^\S\n]({_CAPITALISED}(?:[^\S\n]{_CAPITALISED})*)")
+_BYNAME = re.compile(rf"{_CAPITALISED}(?:[^\S\n]{_CAPITALISED})?(?=[\"'\u2019\u201d,.;:]|[^\S\n][a-z])")
 _SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?:"'\u2018\u201c(\n])\s*$""")
 _SMALL_WORD = r"(?:of|the|and|for|in|on|at|to|de|la|du|des|&)"
 _CAPITALISED_RUN = re.compile(rf"{_CAPITALISED}(?:[^\S\n](?:{_SMALL_WORD}[^\S\n])*{_CAPITALISED})+")
@@ -95,7 +98,7 @@ def repair_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) 
     parts = [trimmed for part in parts if (trimmed := _trimmed(text, part)) and not _is_no_name(text, trimmed)]
     parts = _without_common_words(text, parts)
     parts = [_as_person(text, m, surnames, given) for m in _stretched(text, parts)]
-    for rule in (_defined_acronyms, _titled_persons, _given_and_surname, _known_places):
+    for rule in (_defined_acronyms, _titled_persons, _given_and_surname, _known_places, _names_with_article, _bynames):
         parts = _laid_over(text, parts, [m for start, end in units for m in rule(text, start, end, parts)])
     return parts
 
@@ -306,12 +309,35 @@ def _known_places(text: str, start: int, end: int, mentions: Sequence[Mention]) 
             yield Mention(*match.span(), UNLINKED, "GPE")
 
 
+def _names_with_article(text: str, start: int, end: int, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """ "Onion" of "a writer for The Onion": a capital "The" inside a sentence belongs to a name."""
+    for match in _CAPITAL_ARTICLE.finditer(text, start, end):
+        yield Mention(*match.span(1), UNLINKED, "ORG")
+
+
+def _bynames(text: str, start: int, end: int, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """ "Spud" of "Ann Ray, nicknamed 'Spud'": of persons only."""
+    for mention in mentions:
+        if mention.type in _PERSON and start <= mention.start < end:
+            known_as = KNOWN_AS.match(text, mention.end, end)
+            name = known_as and _BYNAME.match(text, known_as.end(), end)
+            if name:
+                yield Mention(*name.span(), UNLINKED, "PERSON")
+
+
+def _bare(text: str, mention: Mention) -> Mention:
+    article = _ARTICLE.match(text, mention.start, mention.end)
+    start = article.end() if article else mention.start
+    return mention._replace(start=start, end=start + len(without_possessive(text[start : mention.end])))
+
+
 def _laid_over(text: str, mentions: Sequence[Mention], added: Sequence[Mention]) -> list[Mention]:
     """``mentions`` and those of ``added`` that straddle none; a longer one takes the place of those inside it."""
     kept = list(mentions)
-    for new in (m._replace(end=m.start + len(without_possessive(text[m.start : m.end]))) for m in added):
+    for new in (_bare(text, m) for m in added):
         touching = [m for m in kept if m.start < new.end and m.end > new.start]
-        if all(new.start <= m.start and m.end <= new.end for m in touching):
+        is_there = any((m.start, m.end) == (new.start, new.end) for m in touching)
+        if not is_there and all(new.start <= m.start and m.end <= new.end for m in touching):
             kept = [m for m in kept if m not in touching]
             kept.append(new)
     return sorted(kept, key=lambda m: (m.start, -m.end))
