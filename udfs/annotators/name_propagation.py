@@ -1,7 +1,6 @@
 """Name propagation: the repeats of an article's names that the tagger missed become mentions too."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from udfs.annotators.name_forms import (
     without_possessive,
 )
 from udfs.annotators.name_types import KIND_OF_TYPE, UNLINKED, Kind, mention_order
+from udfs.annotators.overlay import Taken, lay_over
 from udfs.spans import Mention, Span
 
 _SENTENCE_BEGINS = re.compile(r"""(?:^|[.!?:"'\u2018\u201c(])\s*$""")
@@ -47,13 +47,11 @@ def propagate_names(text: str, units: Sequence[Span], mentions: Iterable[Mention
     """
     found = _settle_types(text, sorted(mentions, key=mention_order))
     known = _known_names(text, _votes(text, found))
-    taken = _Taken(found)
-    added = [m for unit in units for m in _repeats(text, unit, known, taken)]
-    over = _Taken(sorted(added, key=mention_order))
-    return sorted([*(m for m in found if over.leaves_room(m.start, m.end)), *added], key=mention_order)
+    taken = Taken(found)
+    return lay_over(found, [m for unit in units for m in _repeats(text, unit, known, taken)])
 
 
-def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "_Taken") -> Iterator[Mention]:
+def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: Taken) -> Iterator[Mention]:
     start, end = unit
     position = start
     while word := _WORD.search(text, position, end):
@@ -69,28 +67,6 @@ def _repeats(text: str, unit: Span, known: dict[str, list[_KnownName]], taken: "
             yield Mention(*repeat.span(), cluster=UNLINKED, type=name.type)
             position = repeat.end()
             break
-
-
-class _Taken:
-    """The spans that mentions cover, for the question whether another one has room."""
-
-    def __init__(self, mentions: Sequence[Mention]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for mention in mentions:  # in order of start; nested and straddling ones become one stretch
-            if self._ends and mention.start < self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], mention.end)
-            else:
-                self._starts.append(mention.start)
-                self._ends.append(mention.end)
-
-    def leaves_room(self, start: int, end: int) -> bool:
-        """Whether a span touches no mention, or is longer than those that it touches and holds them whole."""
-        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end) - 1
-        if first > last:
-            return True
-        low, high = self._starts[first], self._ends[last]
-        return start <= low and high <= end and (start, end) != (low, high)
 
 
 def _votes(text: str, mentions: Sequence[Mention]) -> dict[str, Counter[str]]:

@@ -21,6 +21,7 @@ from udfs.annotators.name_forms import (
     without_possessive,
 )
 from udfs.annotators.name_types import KIND_OF_TYPE, UNLINKED
+from udfs.annotators.overlay import lay_over
 from udfs.spans import Mention, Span
 
 _PERSON = ("PERSON", "PER")
@@ -46,7 +47,7 @@ _SCORE_AFTER = re.compile(r"\s*[\u2013\u2014-]\s*\d")
 _COMPASS_PAIR = re.compile(
     r"((?:North|South|East|West)(?:ern)?) (?:and|or) ((?:North|South|East|West)(?:ern)? .+)", re.S
 )
-_JOINED = re.compile(r"\s(?:for|from|the)\s")
+_JOINED = re.compile(r"\s(?:for|from|the|this|that|his|her|their|our|its)\s")
 
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]s?|ers?)$")
 # In front of a name at a sentence's start, where it has a capital: "Brothers Ann and Bob Ray", "Singer Ann Ray".
@@ -70,7 +71,7 @@ _TITLE_AND_NAME = re.compile(
 )
 _WORD_BEFORE = re.compile(r"(\w+)\.?[^\S\n]+$")
 _AGE_AFTER = re.compile(r",[^\S\n](?:aged[^\S\n])?[1-9]\d\b")
-_INITIALS_FIRST = re.compile(rf"{_INITIALS}[^\S\n]?{_CAPITALISED}")
+_INITIALS_FIRST = re.compile(rf"(?!(?:D\.C|U\.[KNS]|L\.A|E\.U)\.){_INITIALS}[^\S\n]?{_CAPITALISED}")
 _POSTNOMINAL_LAST = re.compile(rf",?\s(?:{'|'.join(sorted(POSTNOMINALS))})$", re.IGNORECASE)
 _TWO_CAPITALISED = re.compile(rf"(?<![\w-])(?<!['\u2019]\b)({_CAPITALISED})[^\S\n]({_CAPITALISED})(?!['\u2019-]?\w)")
 _NOT_IN_PERSONS = frozenset(", and of for the in at on news times".split())
@@ -99,7 +100,7 @@ def repair_names(text: str, units: Sequence[Span], mentions: Iterable[Mention]) 
     parts = _without_common_words(text, parts)
     parts = [_as_person(text, m, surnames, given) for m in _stretched(text, parts)]
     for rule in (_defined_acronyms, _titled_persons, _given_and_surname, _known_places, _names_with_article, _bynames):
-        parts = _laid_over(text, parts, [m for start, end in units for m in rule(text, start, end, parts)])
+        parts = lay_over(parts, [_bare(text, m) for start, end in units for m in rule(text, start, end, parts)])
     return parts
 
 
@@ -164,15 +165,24 @@ def _trimmed(text: str, mention: Mention) -> Mention | None:
     if len(words) > 1 and text[start + words[-1][0] : end].isdigit() and _SCORE_AFTER.match(text, end):
         del words[-1]
     if mention.type in _PERSON:
-        while words and (w := text[start + words[0][0] : start + words[0][1]]).islower() and w not in _PARTICLES:
-            del words[0]
-        while len(words) > 1 and text[start + words[0][0] : start + words[0][1]].casefold() in _ROLES:
-            del words[0]
-        while len(words) > 1 and text[start + words[-1][0] : start + words[-1][1]].casefold().rstrip(".") in TITLES:
-            del words[-1]  # "Virginia Governor"
+        words = _without_roles([(text[start + a : start + b], (a, b)) for a, b in words])
     if not words:
         return None
     return mention._replace(start=start + words[0][0], end=start + words[-1][1])
+
+
+def _without_roles(words: list[tuple[str, tuple[int, int]]]) -> list[tuple[int, int]]:
+    """The places of the words of a person's name, without words of the sentence, roles and titles behind it."""
+    low, high = 0, len(words)
+    while low < high - 1 and words[low][0].islower() and words[low][0] not in _PARTICLES:
+        low += 1
+    while low < high - 1 and words[low][0].casefold() in _ROLES:
+        low += 1
+    while high - low > 1 and words[high - 1][0].casefold().rstrip(".") in TITLES:
+        high -= 1
+    kept = [word for word, _ in words[low:high]]
+    is_name = any(w[:1].isupper() for w in kept) and not all(w.casefold().rstrip(".") in TITLES for w in kept)
+    return [place for _, place in (words[low:high] if is_name else words)]
 
 
 def _is_no_name(text: str, mention: Mention) -> bool:
@@ -251,8 +261,7 @@ def _as_person(text: str, mention: Mention, surnames: set[str], given: set[str])
         or _is_full_person_name(words)
         or (len(words) > 1 and bool(_INITIALS_FIRST.match(surface) or _POSTNOMINAL_LAST.search(surface)))
         or (len(words) in (2, 3) and bool(_AGE_AFTER.match(text, mention.end)))
-        or (len(words) in (2, 3) and words[-1] in surnames and words[0] not in surnames)
-        or (len(words) == 1 and words[0] in surnames and mention.type not in KIND_OF_TYPE)
+        or (len(words) <= 3 and words[-1] in surnames and mention.type not in KIND_OF_TYPE)
         or (len(words) == 1 and words[0] in given)
     )
     return mention._replace(type="PERSON") if is_person else mention
@@ -329,15 +338,3 @@ def _bare(text: str, mention: Mention) -> Mention:
     article = _ARTICLE.match(text, mention.start, mention.end)
     start = article.end() if article else mention.start
     return mention._replace(start=start, end=start + len(without_possessive(text[start : mention.end])))
-
-
-def _laid_over(text: str, mentions: Sequence[Mention], added: Sequence[Mention]) -> list[Mention]:
-    """``mentions`` and those of ``added`` that straddle none; a longer one takes the place of those inside it."""
-    kept = list(mentions)
-    for new in (_bare(text, m) for m in added):
-        touching = [m for m in kept if m.start < new.end and m.end > new.start]
-        is_there = any((m.start, m.end) == (new.start, new.end) for m in touching)
-        if not is_there and all(new.start <= m.start and m.end <= new.end for m in touching):
-            kept = [m for m in kept if m not in touching]
-            kept.append(new)
-    return sorted(kept, key=lambda m: (m.start, -m.end))
