@@ -24,8 +24,9 @@ TITLES = {
         cardinal ambassador sheriff reverend spokesman spokeswoman"""
     )
 } | {
-    "mister": "mr", "det": "detective", "detective": "detective", "inspector": "inspector", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
+    "mister": "mr", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
     "gen": "general", "col": "colonel", "sgt": "sergeant", "lt": "lieutenant", "prof": "professor", "rev": "reverend",
+    "det": "detective", "detective": "detective", "inspector": "inspector",
 }  # fmt: skip
 MEN = _listed("man mr sir lord king prince duke pope congressman chairman spokesman")
 WOMEN = _listed("woman mrs ms dame lady queen princess duchess congresswoman chairwoman spokeswoman")

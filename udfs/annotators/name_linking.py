@@ -3,8 +3,9 @@
 No model and no pronouns: mentions go in, the same mentions with clusters come out. On news, a linker of
 names over a good tagger finds more true pairs of names than general coreference models do.
 
-``link_names`` groups mentions by name and attaches each short name (surname, acronym, "Irving" of "Irving, Texas") to a fuller
-one. A short name that fits several entities goes to the one named last before it.
+``link_names`` groups mentions by name and attaches each short name (surname, acronym, nickname, "Irving" of
+"Irving, Texas") to a fuller one. A short name that fits several entities goes to the one named last before it.
+``resolve_names`` is all the rules in their order: spans put right, repeats found, names linked, types agreed.
 """
 
 import re
@@ -39,7 +40,7 @@ from udfs.annotators.name_spans import repair_names
 from udfs.annotators.name_types import Kind, agreed_types, kind_of, mention_order
 from udfs.spans import Mention, Span
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Part of the digest of every annotator that links names: raise it with any change of what linking gives."""
 
 _TITLE_BEFORE = re.compile(r"(\w+)\.?[^\S\n]+$")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Part of the digest: raise it with any change of this module that changes annotations."""
 
 NAME_LABELS = frozenset(
