@@ -8,23 +8,23 @@ from functools import cache
 
 _MEN = """
 aaron abdul abdullah abraham adam adrian ahmad ahmed aidan alan alastair albert alberto alejandro alexander alf alfred
-ali alistair allan allen alvaro anatoly andre andreas andrei andrew andrzej angus anders anthony antoine anton antonio
+ali alistair allan allen alvaro anatoly anders andre andreas andrei andrew andrzej angus anthony antoine anton antonio
 archie arjun arnold arthur arturo asif barry bartholomew ben benedict benjamin bernard bernie bogdan boris brandon
-brendan brian bruce bruno bryan callum carl carlos cedric cesar charles christopher christophe claude clive colin
+brendan brian bruce bruno bryan callum carl carlos cedric cesar charles christophe christopher claude clive colin
 connor craig curtis cyril damian damien daniel danny darren dave david dennis derek dermot desmond didier diego dieter
-dirk dmitri dmitry dominic donald douglas duncan dwayne dwight edgar eduardo edmund eduard edward edwin elijah
-emmanuel enrique eric erik ernest ernesto eugene fabio farouk felipe felix fernando francesco francisco franz
-frederick fred friedrich gareth gary gavin geoff geoffrey george gerald gerard gilbert giles giovanni giuseppe gordon
+dirk dmitri dmitry dominic donald douglas duncan dwayne dwight edgar edmund eduard eduardo edward edwin elijah
+emmanuel enrique eric erik ernest ernesto eugene fabio farouk felipe felix fernando francesco francisco franz fred
+frederick friedrich gareth gary gavin geoff geoffrey george gerald gerard gilbert giles giovanni giuseppe gordon
 graeme graham greg gregory guillermo gunther gustav gustavo hamid hans harold harry harvey hassan hector heinrich
 helmut henri henrik henry herbert hernan hiroshi howard hugh hugo hussein huw ian ibrahim igor imran isaac ivan jacob
-jacques jaime jake james jamal jason javier jeff jeffrey jens jeremy jerome jerry jesse jim jimmy joachim joe joel
+jacques jaime jake jamal james jason javier jeff jeffrey jens jeremy jerome jerry jesse jim jimmy joachim joe joel
 johan johann johannes john johnny jonathan jorge jose joseph joshua juan julian julio justin kareem karim karl keith
 kenneth kenny kevin khalid klaus kofi konstantin kurt kyle lars laurence lawrence leo leon leonard leonardo liam
 lionel lorenzo louis luca lucas ludwig luis luke magnus mahmoud malcolm manuel marc marcel marcus mario marius martin
-marvin mateo matteo matthew mathias matthias maurice max maximilian michael miguel mike mikhail miles mohamed mohammad
+marvin mateo mathias matteo matthew matthias maurice max maximilian michael miguel mike mikhail miles mohamed mohammad
 mohammed muhammad mustafa narendra nathan nathaniel neil nelson nicholas nicolas niels nigel nikolai norman oleg
-oliver olivier omar osama otto owen pablo paolo patrick paul pavel pedro pete peter philip philippe phil pierre piotr
-piers pyotr quentin rafael raj rajiv ralph ramon randall raoul raul raymond rene ricardo richard rick robert roberto
+oliver olivier omar osama otto owen pablo paolo patrick paul pavel pedro pete peter phil philip philippe pierre piers
+piotr pyotr quentin rafael raj rajiv ralph ramon randall raoul raul raymond rene ricardo richard rick robert roberto
 rodrigo roger roland rolf ron ronald rory rudolf rufus rupert russell ryan salman samuel saul sean sebastian sergei
 sergey sergio seth shaun silvio simon stanislav stefan stephen steve steven stewart stuart sven tariq ted terence
 theodore thierry thomas tim timothy tobias toby tom tommy tony trevor tyler umar viktor vincent vincenzo vladimir
@@ -32,9 +32,9 @@ walter wayne werner wilfred wilhelm william winston wolfgang xavier yasser yevge
 """
 _WOMEN = """
 abigail adele agatha agnes aisha alexandra alice alicia alison amanda amelia amy ana anastasia angela angelica anita
-anna annabel anne anneliese annette annie antonia audrey barbara beatrice beatriz belinda bernadette beth bethany
+ann anna annabel anne anneliese annette annie antonia audrey barbara beatrice beatriz belinda bernadette beth bethany
 betty brenda bridget britney camilla carla carmen carol carolina caroline carolyn catherine cathy cecilia celia cheryl
-christina christine cindy claire clara claudia colleen constance cristina cynthia daniela danielle deborah debbie
+christina christine cindy claire clara claudia colleen constance cristina cynthia daniela danielle debbie deborah
 deirdre denise diana diane donna dora doreen doris dorothy edith eileen elaine eleanor elena elisabeth elizabeth ella
 ellen eloise elsa elvira emilia emily emma erica erika esther ethel eva evelyn fatima felicity fiona frances francesca
 gabriela gail georgina geraldine gertrude gillian gina giulia gladys glenda gloria greta gretchen gwen gwyneth hannah

@@ -96,7 +96,7 @@ _STATE_PREFIX = re.compile(
 )
 KNOWN_AS = re.compile(
     r"(?:,[^\S\n][1-9]\d)?,?[^\S\n](?:who[^\S\n]is[^\S\n]|also[^\S\n]|better[^\S\n]|whom?(?:[^\S\n][a-z]+){1,2}[^\S\n])?"
-    r"(?:known|nicknamed|dubbed|call)(?:[^\S\n](?!as\b|the\b)[a-z]+){0,2}(?:[^\S\n]as)?(?:[^\S\n]the)?[^\S\n][\"'\u2018\u201c]?"
+    r"(?:known(?:[^\S\n](?!as\b)[a-z]+){0,2}[^\S\n]as|nicknamed|dubbed|call)(?:[^\S\n]the)?[^\S\n][\"'\u2018\u201c]?"
 )
 """Between a name and another one of the same: "Ann Ray, known online as Kestrel", "Ann Ray, nicknamed 'Spud'"."""
 # Countries that are or were two: of either one newspapers write "the North", but "Sudan" is not South Sudan.

@@ -179,7 +179,7 @@ class _Linker:
     def _is_byname(self, number: int) -> bool:
         """Whether a mention may be a nickname: not where it reads as the full name of somebody else."""
         name = self._name_of[number]
-        return not name.is_alias and all(len(w) == 1 or not is_given_name(w[0]) for w in name.forms)
+        return not name.is_alias and all(len(w) == 1 or not (len(w[0]) == 1 or is_given_name(w[0])) for w in name.forms)
 
     def _fuller_names(self, name: _Name) -> list[_Name]:
         """The names that ``name`` may be short for, by the first rule that gives any."""

@@ -81,7 +81,9 @@ def _parts(text: str, mention: Mention, people: People) -> Iterator[Mention]:
     elif joint and mention.type in ("ORG", "PERSON") and (joint[1] or _is_person(surface[: joint.start()], people)):
         is_person = _is_person(surface[: joint.start()], people)
         yield mention._replace(end=mention.start + joint.start(), type="PERSON" if is_person else mention.type)
-        yield mention._replace(start=mention.start + joint.end())
+        rest = mention.start + joint.end()
+        article = _ARTICLE.match(text, rest, mention.end)
+        yield mention._replace(start=article.end() if article else rest)
     else:
         yield mention
 

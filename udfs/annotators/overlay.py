@@ -26,7 +26,7 @@ class Taken:
         if first > last:
             return True
         low, high = self._starts[first], self._ends[last]
-        return start <= low and high <= end and (start, end) != (low, high)
+        return start <= low and high <= end and (first < last or (start, end) != (low, high))
 
 
 def lay_over(mentions: Sequence[Mention], added: Iterable[Mention]) -> list[Mention]:
