@@ -153,10 +153,15 @@ def test_tag_texts_gives_tokens_of_each_text(annotator):
     assert [t.lemma for t in tagged[3]][-3:] == ["dog", "run", "."]
 
 
-def test_memory_of_strings_does_not_grow(annotator):
-    """Thousands of new words leave no string behind, nor more than a bounded number of cached lemmas."""
+def test_memory_of_strings_does_not_grow(annotator, monkeypatch):
+    """Once the common words are learnt, thousands of new ones leave no string behind, and few cached lemmas."""
+    monkeypatch.setattr(annotator, "_characters_to_learn", 10)
     strings = annotator._nlp.vocab.strings
-    list(annotator.annotate([parse_story("Ana Reis walked.")]))
+    before = len(strings)
+    list(annotator.annotate([parse_story("Ana Reis walked past the Zorblaxian.\n\nA Quorblaxian sat.")]))
+    assert "Zorblaxian" in strings
+    assert "Quorblaxian" not in strings
+    assert before < len(strings) <= before + 5
     before = len(strings)
     for batch in range(20):
         words = " ".join(f"Qua{batch}zor{n} blorped vex{batch}{n}s." for n in range(60))
