@@ -26,6 +26,12 @@ lint: set-up-test  ## ruff and mypy
 bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000 LAST=import
 	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000) --last $(or $(LAST),import)
 
+bench-annotators: set-up-test  ## quality, speed and memory of the annotators; GOLD=<folder> SCORER=<file>
+	@$(PYTHON) -m tests.benchmarks.bench_annotators $(if $(GOLD),--gold "$(GOLD)") $(if $(SCORER),--scorer "$(SCORER)")
+
+bench-annotate: set-up-test  ## the annotator's speed in Spark and its memory; ARTICLES=200 DOCUMENTS=5000
+	@$(PYTHON) -m tests.benchmarks.bench_annotate_speed --articles $(or $(ARTICLES),200) --documents $(or $(DOCUMENTS),5000)
+
 notebook: set-up-test  ## open the notebooks on the demo's tables
 	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
@@ -48,4 +54,4 @@ constraints: set-up-test  ## write conf/constraints.txt from what is installed
 clean:  ## remove what was built; keeps .venv
 	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench notebook pictures tables-doc set-up-demo set-up-test constraints clean
+.PHONY: help demo test lint bench bench-annotators bench-annotate notebook pictures tables-doc set-up-demo set-up-test constraints clean

@@ -26,9 +26,10 @@ TITLES = {
 } | {
     "mister": "mr", "miss": "ms", "sen": "senator", "rep": "representative", "gov": "governor", "capt": "captain",
     "gen": "general", "col": "colonel", "sgt": "sergeant", "lt": "lieutenant", "prof": "professor", "rev": "reverend",
+    "det": "detective", "detective": "detective", "inspector": "inspector",
 }  # fmt: skip
-MEN = _listed("mr sir lord king prince duke pope congressman chairman spokesman")
-WOMEN = _listed("mrs ms dame lady queen princess duchess congresswoman chairwoman spokeswoman")
+MEN = _listed("man mr sir lord king prince duke pope congressman chairman spokesman")
+WOMEN = _listed("woman mrs ms dame lady queen princess duchess congresswoman chairwoman spokeswoman")
 
 _GENERATIONS = _listed("jr sr ii iii iv")
 _CORPORATE = _listed("inc incorporated corp corporation co company ltd limited llc plc group gmbh")
@@ -43,6 +44,13 @@ _INSTITUTIONS = _listed(
     house institute institution league ministry museum navy office parliament party police school senate service
     society union university"""
 )
+ORGANISATION_NOUNS = _INSTITUTIONS | _listed(
+    """airlines airport airways arena avenue bridge cathedral center centers club corps cup fc festival fund games
+    garden gardens hall holdings hotel island journal laboratory lake library memorial motors mount mountain news
+    park partners press prison project railway river road square stadium station store street studios team theatre
+    theater times tower trust united village"""
+)
+POSTNOMINALS = _listed("qc kc mp phd md obe mbe cbe esq")
 _JOINING_WORDS = _listed("of for at in on , and")
 
 # Names of one entity that rules can't relate; the forms are as ``normalised_words`` gives them.
@@ -86,6 +94,14 @@ _STATE_PREFIX = re.compile(
     r"(?:(?:islamic|federal|peoples|socialist|democratic|arab|united|hashemite) )*"
     r"(?:republic|kingdom|state) of (?:the )?"
 )
+KNOWN_AS = re.compile(
+    r"(?:,[^\S\n][1-9]\d)?,?[^\S\n](?:who[^\S\n]is[^\S\n]|also[^\S\n]|better[^\S\n]|whom?(?:[^\S\n][a-z]+){1,2}[^\S\n])?"
+    r"(?:known(?:[^\S\n](?!as\b)[a-z]+){0,2}[^\S\n]as|nicknamed|dubbed|call)(?:[^\S\n]the)?[^\S\n][\"'\u2018\u201c]?"
+)
+"""Between a name and another one of the same: "Ann Ray, known online as Kestrel", "Ann Ray, nicknamed 'Spud'"."""
+# Countries that are or were two: of either one newspapers write "the North", but "Sudan" is not South Sudan.
+_HALVES = _listed("north south east west")
+_DIVIDED = _listed("korea vietnam yemen sudan germany")
 _HYPHEN = re.compile(r"\s*[-\u2010\u2011]\s*")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$")
 _NOT_IN_NAMES = re.compile(r"[^\w\s,]")
@@ -118,7 +134,7 @@ def normalised_words(surface: str) -> Words:
     words = _NOT_IN_NAMES.sub(" ", folded).replace(",", " , ").split()
     while len(words) > 1 and words[0] in ("the", "a", "an", ","):
         del words[0]
-    while len(words) > 1 and (words[-1] in _CORPORATE or words[-1] in ("and", ",")):
+    while len(words) > 1 and (words[-1] in _CORPORATE or words[-1] in POSTNOMINALS or words[-1] in ("and", ",")):
         del words[-1]
     return tuple(words) or (surface.strip(),)
 
@@ -144,6 +160,23 @@ def fits_in_order(acronym: str, name: str) -> bool:
     wanted = [c for c in acronym.casefold() if c.isalpha()]
     letters = iter(c for c in name.casefold() if c.isalpha())
     return len(name.split()) > 1 and name[:1].casefold() == wanted[0] and all(c in letters for c in wanted)
+
+
+def is_spelt_by(acronym: str, name: str) -> bool:
+    """Whether the acronym's letters are the first letters of the name's words; small words may be passed over."""
+    letters = "".join(c for c in acronym.casefold() if c.isalpha())
+    words = [w.casefold() for w in re.sub(r"['\u2019]s?\b", "", name).replace("-", " ").split()]
+    reached = {0}
+    for word in words:
+        reached = {n + 1 for n in reached if letters[n : n + 1] == word[0]} | (
+            reached if word in _SMALL_WORDS else set()
+        )
+    return len(words) > 1 and len(letters) in reached
+
+
+def has_organisation_noun(words: Words) -> bool:
+    """Whether a word says that the name is an organisation's or a building's: "ann ray museum"."""
+    return not ORGANISATION_NOUNS.isdisjoint(words) or not _CORPORATE.isdisjoint(words)
 
 
 def initials(name: str) -> set[str]:
@@ -207,9 +240,17 @@ def is_short_organisation_name(short: Words, full: Words) -> bool:
     return full[-len(short) - 1 :] == ("of", *short)
 
 
+def is_last_part_of_organisation_name(short: Words, full: Words) -> bool:
+    """ "Forest Service" of "U.S. Forest Service", "League" of "Farmers' League"."""
+    return len(short) < len(full) and full[-len(short) :] == short
+
+
 def is_short_place_name(short: Words, full: Words) -> bool:
-    """The name in front of a comma: "Irving" of "Irving, Texas"."""
-    return full[: len(short) + 1] == (*short, ",")
+    """The name in front of a comma, and the half of a divided country: "the North", or "Korea" alone."""
+    if full[: len(short) + 1] == (*short, ","):
+        return True
+    divided = len(full) == 2 and full[0] in _HALVES and full[1] in _DIVIDED
+    return divided and (short == full[:1] or (short == full[1:] and full[1] == "korea"))
 
 
 def lookup_words(words: Words) -> Words:
