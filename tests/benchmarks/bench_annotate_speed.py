@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from tests.benchmarks.cpu_time import cpu_seconds_of_all
+from tests.benchmarks.usage import measured_usage
 from tests.benchmarks.fresh_process import in_fresh_process, peak_mib
 from tests.conftest import ROOT
 from udfs.model_holder import annotator_for
@@ -194,9 +194,11 @@ class _Bare:
 
 def _timed(work: Any) -> tuple[float, float]:
     """Wall seconds and CPU seconds of all processes."""
-    begun, cpu = time.perf_counter(), cpu_seconds_of_all()
-    work()
-    return time.perf_counter() - begun, cpu_seconds_of_all() - cpu
+    begun = time.perf_counter()
+    with measured_usage() as usage:
+        work()
+        seconds = time.perf_counter() - begun
+    return seconds, usage.cpu_seconds
 
 
 if __name__ == "__main__":

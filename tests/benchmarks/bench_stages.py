@@ -36,8 +36,7 @@ from jobs.job_support.run_metrics import StageCounts
 from jobs.job_support.session import open_session
 from jobs.job_support.settings import Paths, Settings, load_settings
 from tests.benchmarks import plain_python
-from tests.benchmarks.cpu_time import cpu_seconds_of_all
-from tests.benchmarks.memory import peak_memory
+from tests.benchmarks.usage import measured_usage
 from tests.conftest import ROOT
 from tests.corpus.generator import write_corpus
 
@@ -181,12 +180,12 @@ def _settings(out: Path, parts: dict[str, Path], overrides: list[str]) -> Settin
 
 
 def _timed(name: str, work: Callable[[], StageCounts]) -> tuple[Measured, dict[str, float]]:
-    with peak_memory() as peak:
-        start, cpu = time.perf_counter(), cpu_seconds_of_all()
+    start = time.perf_counter()
+    with measured_usage() as usage:
         counts = work()
-        used = Measured(counts.rows_in, time.perf_counter() - start, cpu_seconds_of_all() - cpu)
+        seconds = time.perf_counter() - start
     log.info("%s: %s", name, counts)
-    return used, peak
+    return Measured(counts.rows_in, seconds, usage.cpu_seconds), usage.peak_memory
 
 
 def _beside(stage: tuple[Measured, dict[str, float]], plain: Measured, cores: int) -> dict[str, Any]:
