@@ -21,8 +21,8 @@ from typing import Any
 
 import psutil
 
-from tests.benchmarks.usage import measured_usage
 from tests.benchmarks.fresh_process import in_fresh_process, peak_mib
+from tests.benchmarks.usage import measured_usage
 from tests.conftest import ROOT
 from udfs.model_holder import annotator_for
 from udfs.story_text import StoryText, build_story, parse_story
