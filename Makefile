@@ -26,6 +26,9 @@ lint: set-up-test  ## ruff and mypy
 bench: set-up-test  ## speed and memory of each stage beside plain Python, as JSON; ARTICLES=2000
 	@$(PYTHON) -m tests.benchmarks.bench_stages --articles $(or $(ARTICLES),2000)
 
+setup-allennlp: set-up-demo  ## the paper's annotators, AllenNLP 2.10.1, into .venv (optional)
+	@conf/set_up_allennlp.sh
+
 notebook: set-up-test  ## open the notebooks on the demo's tables
 	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
@@ -48,4 +51,4 @@ constraints: set-up-test  ## write conf/constraints.txt from what is installed
 clean:  ## remove what was built; keeps .venv
 	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench notebook pictures tables-doc set-up-demo set-up-test constraints clean
+.PHONY: help demo test lint bench notebook pictures tables-doc set-up-demo set-up-test setup-allennlp constraints clean
