@@ -63,9 +63,21 @@ class Ingest(_Section):
 
 
 class Annotate(_Section):
-    annotator: str
+    annotator: Literal["spacy", "allennlp", "spacy+allennlp"]
     model: str
+    ner_archive: str
+    ner_sha256: str
+    coreference_archive: str
+    coreference_sha256: str
+    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
+    half_precision: bool
+    window_tokens: Annotated[int, Field(ge=128)]
     articles_per_task: Positive
+
+    @field_validator("ner_archive", "coreference_archive")
+    @classmethod
+    def _absolute(cls, path: str) -> str:
+        return path if not path or ":/" in path else str(Path(path).resolve())
 
 
 class Reader(_Section):

@@ -17,7 +17,8 @@ MODULES = {
 }
 PURE = """udfs.spans udfs.story_text udfs.cloze udfs.answer_match udfs.fold_of udfs.sentence_split udfs.article_urls
 udfs.readers.configuration udfs.readers.examples udfs.sources.page_layouts
-udfs.annotators.base udfs.annotators.stand_off udfs.annotators.name_linking udfs.annotators.name_forms""".split()
+udfs.annotators.base udfs.annotators.allennlp.windows udfs.annotators.allennlp.naming
+udfs.annotators.stand_off udfs.annotators.name_linking udfs.annotators.name_forms""".split()
 
 
 def imports(path: Path) -> set[str]:

@@ -20,6 +20,7 @@ from typing import Any
 VERSION = "2.10.1"
 REMEDY = "make setup-allennlp (AllenNLP's own pins can't be solved: pip install allennlp does not work)"
 
+_MODULES = ("allennlp.predictors", "allennlp.models.archival", "allennlp_models.coref", "allennlp_models.tagging")
 _STAND_INS = ("torchvision", "fairscale", "tensorboardX", "termcolor", "boto3", "botocore", "google")
 
 
@@ -37,7 +38,9 @@ class _AnyName(type):
 class _StandIn(ModuleType):
     """A module in which every name is a class."""
 
-    __path__: list[str] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:
         return _made_up(self, name)
@@ -81,8 +84,8 @@ def _stand_ins() -> Iterator[None]:
 
 
 @cache
-def import_allennlp() -> None:
-    """Imports AllenNLP with the models of this package registered; afterwards its modules import as any other.
+def import_allennlp(*more: str) -> None:
+    """Imports AllenNLP with its models registered, and ``more`` modules; afterwards they import as any others.
 
     Raises:
         LibraryMissing: allennlp or allennlp-models is not there, or of another version.
@@ -91,12 +94,11 @@ def import_allennlp() -> None:
     importlib.import_module("transformers")  # it looks for torchvision: it must not see a stand-in
     with _stand_ins(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        importlib.import_module("allennlp.predictors")
-        importlib.import_module("allennlp.models.archival")
-        importlib.import_module("allennlp_models.coref")
-        importlib.import_module("allennlp_models.tagging")
+        for name in (*_MODULES, *more):
+            importlib.import_module(name)
     for name in ("allennlp", "allennlp_models", "cached_path"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("allennlp.common.params").setLevel(logging.ERROR)  # it warns that jsonnet is not needed
 
 
 def check_installed() -> None:
