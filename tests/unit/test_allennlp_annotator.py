@@ -1,5 +1,6 @@
 """The annotators: names, clusters, what names nothing, windows; rules on constructed cases, and trained archives."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_windows_are_of_whole_sentences_and_cover_all(limit):
     windows = windows_over(lengths, limit, limit // 4)
     assert windows[0].start == 0
     assert windows[-1].end == len(lengths)
-    for before, after in zip(windows, windows[1:], strict=False):
+    for before, after in itertools.pairwise(windows):
         assert before.start < after.start <= before.end < after.end
         assert sum(lengths[after.start : before.end]) <= limit // 4
     assert all(sum(lengths[a:b]) <= limit for a, b in windows)
@@ -112,19 +113,19 @@ def same_words(sentences):
 
 
 def test_entity_of_the_first_window_that_returns_in_the_third_is_one_cluster():
-    parts = ["Ann Reis left . Ann Reis came .", *["they slept for long ."] * 30, "Bo Lin ran . Bo Lin hid ."]
-    parts += [*["they slept for long ."] * 30, "Ann Reis rose ."]
+    parts = ["Reis left . Reis came .", *["they slept for long ."] * 30, "Lin ran . Lin hid ."]
+    parts += [*["they slept for long ."] * 30, "Reis rose ."]
     text = " ".join(parts)
     tokens = tokens_of(text)
-    sentences = [s.split() + ["."] for s in text.split(" .") if s.strip()]
+    sentences = [[*s.split(), "."] for s in text.split(" .") if s.strip()]
     clusters, windows = clusters_in_windows(sentences, same_words, 128)
     assert len(windows) >= 3
     assert clusters_in_windows(sentences, same_words, 10_000)[1] == [Span(0, len(tokens))]
     characters = [Span(tokens[w.start].start, tokens[w.end - 1].end) for w in windows]
-    mentions = named(text, "Ann Reis", "Ann Reis", "Bo Lin", "Bo Lin", "Ann Reis")
+    mentions = named(text, "Reis", "Reis", "Lin", "Lin", "Reis")
     found = clusters_of_model(text, tokens, mentions, clusters, characters)
     assert surfaces(text, found.mentions) == [
-        ("Ann Reis", 0), ("Ann Reis", 0), ("Bo Lin", 1), ("Bo Lin", 1), ("Ann Reis", 0)
+        ("Reis", 0), ("Reis", 0), ("Lin", 1), ("Lin", 1), ("Reis", 0)
     ]  # fmt: skip
 
 

@@ -108,11 +108,11 @@ def _match(tokens: Sequence[Token], named: Sequence[Mention], clusters: Sequence
     result = _Matched([[] for _ in clusters], [[] for _ in clusters])
     for at, cluster in enumerate(clusters):
         for first, last in cluster.mentions:
-            number = _named_by(tokens, starts, first, last, named, ends)
-            if number is None:
+            name = _named_by(tokens, starts, first, last, named, ends)
+            if name is None:
                 result.unnamed[at].append((tokens[first].start, tokens[last].end))
             else:
-                best[number] = min(best.get(number, (last - first, at)), (last - first, at))
+                best[name] = min(best.get(name, (last - first, at)), (last - first, at))
     for known, (_, at) in sorted(best.items()):
         result.named[at].append(known)
     return result
