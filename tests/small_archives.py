@@ -35,19 +35,23 @@ def train_archives(folder: Path, *, articles: int = 10, epochs: int = 8) -> Smal
     """
     gold = source_articles()[:articles]
     conll_2003, conll_2012 = folder / "ner.txt", folder / "coreference.gold_conll"
-    write_conll(gold, conll_2003=conll_2003, conll_2012=conll_2012)
+    write_conll(gold, conll_2003=conll_2003)
+    write_conll(gold[:4], conll_2012=conll_2012)
     return SmallArchives(
         train(ner_parameters(conll_2003, epochs), folder / "ner"),
         train(coreference_parameters(conll_2012, 1), folder / "coreference"),
     )
 
 
-def write_conll(articles: Iterable[SourceArticle], *, conll_2003: Path | None = None, conll_2012: Path) -> None:
+def write_conll(
+    articles: Iterable[SourceArticle], *, conll_2003: Path | None = None, conll_2012: Path | None = None
+) -> None:
     """The gold of articles as AllenNLP's readers take it: CoNLL-2003 for names, CoNLL-2012 for coreference."""
     gold = list(articles)
     if conll_2003:
         conll_2003.write_text("".join(map(_conll_2003, gold)))
-    conll_2012.write_text("".join(map(_conll_2012, gold)))
+    if conll_2012:
+        conll_2012.write_text("".join(map(_conll_2012, gold)))
 
 
 def train(parameters: dict[str, Any], folder: Path) -> str:

@@ -39,7 +39,7 @@ def expected_clusters(theirs, text):
 def test_clusters_are_those_of_allennlps_predictor(small_archives, resolver):
     theirs = predictor(small_archives.coreference)
     expected = [expected_clusters(theirs, text) for text in DOCUMENTS]
-    assert sum(len(clusters) for clusters, _ in expected) > 5 * len(DOCUMENTS), "a model that links nothing"
+    assert sum(len(clusters) for clusters, _ in expected) > 3 * len(DOCUMENTS), "a model that links nothing"
     ours = [resolver.clusters(sentences) for _, sentences in expected]
     assert ours == [clusters for clusters, _ in expected]
     # In another order, one after the other: what came before leaves no trace.
