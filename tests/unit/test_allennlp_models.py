@@ -85,6 +85,32 @@ def test_tags_are_those_of_allennlps_predictor(small_archives, tagger):
     assert [tagger.tags(made["words"]) for made in expected[::-1]] == [made["tags"] for made in expected[::-1]]
 
 
+@pytest.mark.parametrize("device", ["tpu", "cuda:99"])
+def test_absent_device_is_refused(small_archives, device):
+    with pytest.raises(ValueError, match=f"no device '{device}'"):
+        EntityTagger.load(small_archives.ner, device=device)
+
+
+def test_state_of_earlier_texts_is_forgotten(tagger):
+    """ELMo's encoder keeps a state from text to text: every text must begin without one."""
+
+    class Stateful:
+        resets = 0
+
+        def reset_states(self):
+            self.resets += 1
+
+    encoder = Stateful()
+    network = tagger._model.network
+    before = tagger.tags(["Ann", "left"])
+    network.encoder.reset_states = encoder.reset_states
+    try:
+        assert [tagger.tags(["Ann", "left"]) for _ in range(3)] == [before] * 3
+    finally:
+        del network.encoder.reset_states
+    assert encoder.resets == 3
+
+
 def test_tags_of_nothing(tagger):
     assert tagger.tags([]) == []
     assert tagger.spans([]) == []

@@ -1,6 +1,7 @@
 """Loads AllenNLP's models from archives: the network in evaluation mode, and the reader that knows its indexers."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,8 +29,10 @@ def load_model(source: str, sha256: str, device: str, kind: str) -> LoadedModel:
     Raises:
         ArchiveError: the archive can't be used, or holds another kind of model.
         LibraryMissing: AllenNLP is not installed.
+        ValueError: the device is unknown or absent.
     """
     import_allennlp()
+    _check_device(device)
     import torch
     from allennlp.models.archival import load_archive
 
@@ -65,6 +68,17 @@ def forget_earlier_texts(network: Any) -> None:
     for module in network.modules():
         if hasattr(module, "reset_states"):
             module.reset_states()
+
+
+def _check_device(device: str) -> None:
+    import torch
+
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", device)
+    if match is None:
+        raise ValueError(f'no device {device!r}: "cpu", "cuda" or "cuda:<index>"')
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device != "cpu" and int(match[1] or 0) >= cards:
+        raise ValueError(f'no device {device!r}: PyTorch sees {cards} cards here. Set annotate.device = "cpu"')
 
 
 def _model_type(source: str, folder: Path) -> str:
