@@ -46,7 +46,7 @@ set-up-test:
 	@conf/set_up.sh english,submit,train,notebooks,dev
 
 constraints: set-up-test  ## write conf/constraints.txt from what is installed
-	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@') > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
+	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@' | grep -vxFf conf/constraints-allennlp.txt) > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
 
 clean:  ## remove what was built; keeps .venv
 	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,6 +7,7 @@ import pytest
 
 from udfs.annotators.allennlp import library
 from udfs.annotators.allennlp.library import LibraryMissing, check_installed
+from udfs.model_holder import device_of_task
 
 
 def run_python(code: str) -> None:
@@ -46,3 +47,18 @@ def test_missing_or_other_version_says_what_to_type(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(metadata, "version", lambda name: "2.9.0")
     with pytest.raises(LibraryMissing, match=r"allennlp is 2\.9\.0, not 2\.10\.1"):
         library.check_installed()
+
+
+def test_cuda_is_the_card_that_spark_gave_to_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark import TaskContext
+    from pyspark.resource import ResourceInformation
+
+    assert device_of_task("cuda") == "cuda"  # no task
+    context = TaskContext()
+    context._resources = {"gpu": ResourceInformation("gpu", ["3"])}
+    monkeypatch.setattr(TaskContext, "_taskContext", context)
+    assert [device_of_task(device) for device in ("cpu", "cuda:1", "cuda")] == ["cpu", "cuda:1", "cuda:3"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    assert device_of_task("cuda") == "cuda:1"
+    context._resources = {}
+    assert device_of_task("cuda") == "cuda"
