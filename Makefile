@@ -32,6 +32,9 @@ bench-annotators: set-up-test  ## quality, speed and memory of the annotators; G
 bench-annotate: set-up-test  ## the annotator's speed in Spark and its memory; ARTICLES=200 DOCUMENTS=5000
 	@$(PYTHON) -m tests.benchmarks.bench_annotate_speed --articles $(or $(ARTICLES),200) --documents $(or $(DOCUMENTS),5000)
 
+setup-allennlp: set-up-demo  ## the paper's annotators, AllenNLP 2.10.1, into .venv (optional)
+	@conf/set_up_allennlp.sh
+
 notebook: set-up-test  ## open the notebooks on the demo's tables
 	@$(PYTHON) -c 'import jupyterlab' 2>/dev/null || { echo "JupyterLab is missing. Type:  .venv/bin/pip install jupyterlab" >&2; exit 1; }
 	@cd notebooks && RECORD_SPARK_TABLES="$(abspath $(OUT))/tables" ../$(PYTHON) -m jupyterlab
@@ -49,9 +52,9 @@ set-up-test:
 	@conf/set_up.sh english,submit,train,notebooks,dev
 
 constraints: set-up-test  ## write conf/constraints.txt from what is installed
-	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@') > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
+	@(head -1 conf/constraints.txt; $(PYTHON) -m pip freeze --all | grep -vE '^(pip)==|^-e|@' | grep -vxFf conf/constraints-allennlp.txt) > build/constraints.txt && mv build/constraints.txt conf/constraints.txt
 
 clean:  ## remove what was built; keeps .venv
 	rm -rf build dist spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench bench-annotators bench-annotate notebook pictures tables-doc set-up-demo set-up-test constraints clean
+.PHONY: help demo test lint bench bench-annotators bench-annotate notebook pictures tables-doc set-up-demo set-up-test setup-allennlp constraints clean

@@ -11,7 +11,7 @@ import sys
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.job_support.annotator import annotator_of, digest_of_annotator
+from jobs.job_support.annotator import annotator_of, archives_of, digest_of_annotator
 from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.failures import with_failed, write_failures
 from jobs.job_support.progress import progress
@@ -55,7 +55,9 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
                 annotate_by_model(
                     todo,
                     annotator=options.annotator,
-                    annotate_udf=make_annotate_udf(options.annotator, options.model, count_done=count_done),
+                    annotate_udf=make_annotate_udf(
+                        options.annotator, options.model, options.device, count_done, archives_of(options)
+                    ),
                     tasks=tasks_for(by_model, options.articles_per_task),
                 )
             )

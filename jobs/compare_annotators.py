@@ -14,7 +14,7 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.job_support.annotator import annotator_of, digest_of_annotator
+from jobs.job_support.annotator import annotator_of, archives_of, digest_of_annotator
 from jobs.job_support.command_line import JobError, run_job
 from jobs.job_support.progress import progress
 from jobs.job_support.release_files import publish_text
@@ -84,7 +84,9 @@ def _compare(store: Store, name: str, options: Annotate, size: int) -> tuple[int
             annotated = annotate_by_model(
                 texts,
                 annotator=options.annotator,
-                annotate_udf=make_annotate_udf(options.annotator, options.model, count_done=count_done),
+                annotate_udf=make_annotate_udf(
+                    options.annotator, options.model, options.device, count_done, archives_of(options)
+                ),
                 tasks=tasks_for(n, options.articles_per_task),
             )
             with store.staged(annotated) as made, store.staged(comparison_rows(made, annotations, name=name)) as rows:

@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from jobs.job_support.annotator import annotator_of, digest_of_annotator
+from jobs.job_support.annotator import TAGGER, annotator_of, digest_of_tagger
 from jobs.job_support.command_line import run_job
 from jobs.job_support.failures import with_failed, write_failures
 from jobs.job_support.progress import progress
@@ -35,7 +35,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     clock = StageClock(store, run_info, "tag")
     passages, triples = store.read("passages"), store.read("triples")
     options = annotator_of(spark, settings.annotate)
-    wanted = tag_fingerprints(passages, triples, tagger_hash=stage_hash(VERSION, digest_of_annotator(options)))
+    wanted = tag_fingerprints(passages, triples, tagger_hash=stage_hash(VERSION, digest_of_tagger(options)))
     tagged = store.read("token_tags").where("unit = 'passage'")
     with store.staged(work_list(wanted, with_failed(tagged, store, "tag"))) as work:
         counts = count_by_status(work)
@@ -45,7 +45,7 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
         n_texts = texts.join(to_make(work), on="article_id", how="left_semi").count()
         tasks = tasks_for(n_texts, TEXTS_PER_ARTICLE_TASK * options.articles_per_task)
         with progress(spark, "tag", n_texts, unit="texts") as count_done:
-            tag_udf = make_tag_udf(options.annotator, options.model, count_done=count_done)
+            tag_udf = make_tag_udf(TAGGER, options.model, count_done=count_done)
             with store.staged(tag_texts(texts, to_make(work), tag_udf=tag_udf, tasks=tasks)) as rows:
                 done = work.select("article_id")
                 written = store.replace_slices("token_tags", tag_rows(rows), done)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
 from pyspark.sql.pandas.types import to_arrow_type
 
-from udfs.annotators.base import Annotation
+from udfs.annotators.base import NO_ARCHIVES, Annotation, Archives
 from udfs.failures import error_text
 from udfs.return_types import ANNOTATION, SENTENCES
 from udfs.sentence_split import split_sentences
@@ -22,19 +22,24 @@ Columns = tuple[pd.Series, ...]
 
 
 def make_annotate_udf(
-    annotator: str, model: str, device: str = "cpu", count_done: Callable[[int], None] | None = None
+    annotator: str,
+    model: str,
+    device: str = "cpu",
+    count_done: Callable[[int], None] | None = None,
+    archives: Archives = NO_ARCHIVES,
 ) -> Any:
     """Pandas UDF (text, paragraphs, highlights) -> ``ANNOTATION`` by the named annotator.
 
-    The model is loaded once per Python worker and device, when the first batch is there.
+    The model is loaded once per Python worker and device, when the first batch is there. "cuda" is the card that
+    Spark gave to the task, where it gives cards to tasks.
     """
 
     def annotate(batches: Iterator[Columns]) -> Iterator[pd.DataFrame]:
-        from udfs.model_holder import annotator_for
+        from udfs.model_holder import annotator_for, device_of_task
 
         for text, paragraphs, highlights in batches:
             stories = [StoryText(t, _spans(p), _spans(h)) for t, p, h in zip(text, paragraphs, highlights, strict=True)]
-            held = annotator_for(annotator, model, device)
+            held = annotator_for(annotator, model, device_of_task(device), archives)
             yield pd.DataFrame([_row(a) for a in held.annotate(stories)], columns=ANNOTATION.names, index=text.index)
             if count_done:
                 count_done(len(stories))
@@ -72,10 +77,11 @@ def _spans(rows: Any) -> tuple[Span, ...]:
 
 def _row(result: Annotation | Exception) -> dict[str, Any]:
     if isinstance(result, Exception):
-        return {"sentences": None, "tokens": None, "mentions": None, "error": error_text(result)}
+        return {"sentences": None, "tokens": None, "mentions": None, "unnamed": None, "error": error_text(result)}
     return {
         "sentences": [s._asdict() for s in result.sentences],
         "tokens": [t._asdict() for t in result.tokens],
         "mentions": [m._asdict() for m in result.mentions],
+        "unnamed": [m._asdict() for m in result.unnamed],
         "error": None,
     }

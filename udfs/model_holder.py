@@ -4,12 +4,19 @@ It must be imported, not pickled: a cache in a job's script would be a new one f
 """
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple, Protocol
 
-from udfs.annotators.base import Annotator, Token
+from udfs.annotators.allennlp.annotator import (
+    AllennlpAnnotator,
+    SpacyAllennlpAnnotator,
+    allennlp_digest,
+    spacy_allennlp_digest,
+)
+from udfs.annotators.base import NO_ARCHIVES, Annotator, Archives, Token
 from udfs.annotators.spacy_annotator import SpacyAnnotator, pipeline_digest
 
 LOGGER = logging.getLogger(__name__)
@@ -27,40 +34,69 @@ class TaggingAnnotator(Annotator, Protocol):
 class AnnotatorEntry(NamedTuple):
     """How an annotator is made; both import its libraries inside, so that an entry costs nothing unused."""
 
-    load: Callable[[str, str], TaggingAnnotator]
-    """(model, device) -> the annotator."""
-    digest: Callable[[str], str]
-    """model -> the digest that the loaded annotator has, without loading it."""
+    load: Callable[[str, str, Archives], TaggingAnnotator]
+    """(model, device, archives) -> the annotator."""
+    digest: Callable[[str, Archives], str]
+    """(model, archives) -> the digest that the loaded annotator has, without loading it."""
 
 
-ANNOTATORS = {"spacy": AnnotatorEntry(SpacyAnnotator.load, pipeline_digest)}
+ANNOTATORS = {
+    "spacy": AnnotatorEntry(
+        lambda model, device, _: SpacyAnnotator.load(model, device), lambda model, _: pipeline_digest(model)
+    ),
+    "allennlp": AnnotatorEntry(AllennlpAnnotator.load, allennlp_digest),
+    "spacy+allennlp": AnnotatorEntry(SpacyAllennlpAnnotator.load, spacy_allennlp_digest),
+}
 
 
-def annotator_for(name: str, model: str, device: str = "cpu") -> TaggingAnnotator:
+def annotator_for(name: str, model: str, device: str = "cpu", archives: Archives = NO_ARCHIVES) -> TaggingAnnotator:
     """The annotator, from this process's cache; asking for another one on a device drops the one held there.
 
     Raises:
         ValueError: there is no annotator of that name; what the annotator raises for model and device.
     """
-    return _annotator_on(device)(name, model)
+    return _annotator_on(device)(name, model, archives)
 
 
-def annotator_digest(name: str, model: str) -> str:
-    """The digest of an annotator, for fingerprints: no model is loaded."""
-    return _entry(name).digest(model)
+def annotator_digest(name: str, model: str, archives: Archives = NO_ARCHIVES) -> str:
+    """The digest of an annotator, for fingerprints: no model is loaded.
+
+    Raises:
+        ValueError: there is no annotator of that name; its model or an archive is not there.
+    """
+    return _entry(name).digest(model, archives)
+
+
+def device_of_task(device: str) -> str:
+    """ "cuda" as the card that Spark gave to the running task: tasks side by side share none. Others stay.
+
+    Spark's discovery names cards by the numbers of the machine; a worker that sees some alone
+    (CUDA_VISIBLE_DEVICES) counts those from 0.
+    """
+    if device != "cuda":
+        return device
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    resources = context.resources() if context else {}
+    given = resources["gpu"].addresses if "gpu" in resources else []
+    if not given:
+        return device
+    visible = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
+    return f"cuda:{visible.index(given[0]) if given[0] in visible else given[0]}"
 
 
 @cache
-def _annotator_on(device: str) -> Callable[[str, str], TaggingAnnotator]:
+def _annotator_on(device: str) -> Callable[[str, str, Archives], TaggingAnnotator]:
     """The loader of a device, with its cache of one annotator; models of another kind get a cache of their own."""
 
     @lru_cache(maxsize=1)
-    def load(name: str, model: str) -> TaggingAnnotator:
+    def load(name: str, model: str, archives: Archives) -> TaggingAnnotator:
         load.cache_clear()  # frees the model held so far before the next one takes memory
         entry = _entry(name)
         LOGGER.info("loading annotator %s, model %s, on %s", name, model, device)
         load_counts[name, model, device] += 1
-        return entry.load(model, device)
+        return entry.load(model, device, archives)
 
     return load
 

@@ -24,6 +24,7 @@ ANNOTATION = _struct(
     sentences=T.ArrayType(SPAN),
     tokens=T.ArrayType(TOKEN),
     mentions=T.ArrayType(MENTION),
+    unnamed=T.ArrayType(MENTION),
     error=_STRING,
 )
 

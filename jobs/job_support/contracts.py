@@ -117,11 +117,14 @@ ANNOTATIONS = TableContract(
             column("sentences", T.ArrayType(SPAN), "sentences of the body, spans in articles.text"),
             column("tokens", TOKENS, "tokens with part of speech and lemma; null for stand-off", null=True),
             column("mentions", T.ArrayType(MENTION), "named mentions (may nest) with cluster and type"),
+            column(
+                "unnamed", T.ArrayType(MENTION), "pronouns, nominals in the same clusters; never candidates", null=True
+            ),
             FINGERPRINT,
         ]
     ),
     key=("article_id",),
-    checks={**IDS_CHECK, **no_null("sentences"), **no_null("mentions")},
+    checks={**IDS_CHECK, **no_null("sentences"), **no_null("mentions"), **no_null("unnamed")},
     written_by="annotate_articles",
     read_by=("generate_triples", "tag_tokens"),
 )

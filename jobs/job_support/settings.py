@@ -65,10 +65,25 @@ class Ingest(_Section):
     sources: tuple[Source, ...]
 
 
+AnnotatorName = Literal["spacy", "allennlp", "spacy+allennlp"]
+
+
 class Annotate(_Section):
-    annotator: str
+    annotator: AnnotatorName
     model: str
+    ner_archive: str
+    ner_sha256: str
+    coreference_archive: str
+    coreference_sha256: str
+    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
+    half_precision: bool
+    window_tokens: Annotated[int, Field(ge=128)]
     articles_per_task: Positive
+
+    @field_validator("ner_archive", "coreference_archive")
+    @classmethod
+    def _absolute(cls, path: str) -> str:
+        return path if not path or ":/" in path else str(Path(path).resolve())
 
 
 class TrainAnnotators(_Section):
@@ -89,8 +104,12 @@ class Compared(_Section):
     """An annotator to compare with the line's: what it has other than [annotate]."""
 
     name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
-    annotator: str | None = None
+    annotator: AnnotatorName | None = None
     model: str | None = None
+    ner_archive: str | None = None
+    ner_sha256: str | None = None
+    coreference_archive: str | None = None
+    coreference_sha256: str | None = None
 
     def annotate(self, line: Annotate) -> Annotate:
         """The settings of this annotator."""

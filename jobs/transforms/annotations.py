@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from udfs.return_types import STAND_OFF_MENTION, TOKEN
+from udfs.return_types import MENTION, STAND_OFF_MENTION, TOKEN
 
 STAND_OFF = "stand-off"
 
@@ -39,6 +39,7 @@ def annotate_stand_off(articles: DataFrame, *, split_udf: Any, tasks: int) -> Da
         annotator=STAND_OFF,
         tokens=F.lit(None).cast(T.ArrayType(TOKEN)),
         mentions=F.when(F.isnull("made.error"), untyped),
+        unnamed=F.lit(None).cast(T.ArrayType(MENTION)),
     )
 
 
@@ -51,11 +52,19 @@ def annotate_by_model(articles: DataFrame, *, annotator: str, annotate_udf: Any,
         annotator=annotator,
         tokens=F.col("made.tokens"),
         mentions=F.col("made.mentions"),
+        unnamed=F.col("made.unnamed"),
     )
 
 
 def _annotate(
-    articles: DataFrame, made: Column, *, tasks: int, annotator: str, tokens: Column, mentions: Column
+    articles: DataFrame,
+    made: Column,
+    *,
+    tasks: int,
+    annotator: str,
+    tokens: Column,
+    mentions: Column,
+    unnamed: Column,
 ) -> DataFrame:
     return (
         articles.select("article_id", "fingerprint", "text", "paragraphs", "highlights", "stand_off")
@@ -67,6 +76,7 @@ def _annotate(
             "made.sentences",
             tokens.alias("tokens"),
             mentions.alias("mentions"),
+            unnamed.alias("unnamed"),
             "made.error",
             "fingerprint",
         )

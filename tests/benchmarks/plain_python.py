@@ -85,6 +85,7 @@ def annotate_stand_off(out: Path) -> int:
                 "sentences": _list_array(list(sentences), schema.field("sentences").type),
                 "tokens": pa.nulls(n, schema.field("tokens").type),
                 "mentions": _untyped_mentions(chosen.column("stand_off"), schema.field("mentions").type),
+                "unnamed": pa.nulls(n, schema.field("unnamed").type),
                 "fingerprint": pa.array([""] * n),
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

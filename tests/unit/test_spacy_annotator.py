@@ -13,7 +13,7 @@ from tests.benchmarks.annotation_scores import (
     system_rows,
 )
 from udfs import model_holder
-from udfs.annotators.base import Annotation
+from udfs.annotators.base import Annotation, Archives
 from udfs.annotators.name_types import UNLINKED
 from udfs.annotators.spacy_annotator import NAME_LABELS, PipelineError, SpacyAnnotator, bare_names, pipeline_digest
 from udfs.spans import Mention
@@ -266,7 +266,7 @@ class _Recorder:
 
     alive = 0
 
-    def __init__(self, model: str, device: str) -> None:
+    def __init__(self, model: str, device: str, archives: Archives) -> None:
         self.digest = f"{model} on {device}, while {_Recorder.alive} others exist"
         _Recorder.alive += 1
 
@@ -276,7 +276,7 @@ class _Recorder:
 
 @pytest.fixture
 def recorder(monkeypatch):
-    entry = model_holder.AnnotatorEntry(_Recorder, lambda model: f"digest of {model}")
+    entry = model_holder.AnnotatorEntry(_Recorder, lambda model, _: f"digest of {model}")
     monkeypatch.setitem(model_holder.ANNOTATORS, "recorder", entry)
     model_holder.load_counts.clear()
     yield entry

@@ -20,7 +20,8 @@ udfs.readers.configuration udfs.readers.examples udfs.sources.page_layouts
 udfs.annotators.base udfs.annotators.stand_off udfs.annotators.name_linking udfs.annotators.name_forms
 udfs.annotators.name_propagation udfs.annotators.name_spans udfs.annotators.name_types udfs.annotators.overlay
 udfs.annotators.person_names udfs.annotators.untagged_names udfs.annotators.given_names
-udfs.annotators.known_places udfs.annotators.silver_types udfs.annotators.training_options""".split()
+udfs.annotators.known_places udfs.annotators.allennlp.windows udfs.annotators.allennlp.naming
+udfs.annotators.silver_types udfs.annotators.training_options""".split()
 
 
 def imports(path: Path) -> set[str]:

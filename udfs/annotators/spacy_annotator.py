@@ -92,8 +92,15 @@ class SpacyAnnotator:
 
         A text longer than the pipeline's ``max_length`` gives a ``ValueError``.
         """
+        yield from self._in_groups(stories)
+
+    def annotate_without_names(self, stories: Sequence[StoryText]) -> Iterator[Annotation | Exception]:
+        """As ``annotate``, with sentences and tokens alone: for annotators that find names by another model."""
+        yield from self._in_groups(stories, skip=self._finds_names)
+
+    def _in_groups(self, stories: Sequence[StoryText], skip: Sequence[str] = ()) -> Iterator[Annotation | Exception]:
         for group in _runs([len(story.text) for story in stories], _GROUP_CHARACTERS):
-            yield from self._annotate_group([stories[i] for i in group])
+            yield from self._annotate_group([stories[i] for i in group], skip)
 
     def tag_texts(self, texts: Sequence[str]) -> Iterator[tuple[Token, ...]]:
         """Tokens of each text, in order, without names; texts are taken whole, line breaks and all.
@@ -110,7 +117,7 @@ class SpacyAnnotator:
                     raise result
                 yield result.tokens
 
-    def _annotate_group(self, stories: Sequence[StoryText]) -> list[Annotation | Exception]:
+    def _annotate_group(self, stories: Sequence[StoryText], skip: Sequence[str]) -> list[Annotation | Exception]:
         results: list[Annotation | Exception] = []
         parts: list[range] = []  # of each story, where its paragraphs and highlights are among the texts
         texts: list[str] = []
@@ -118,7 +125,7 @@ class SpacyAnnotator:
             units = (*story.paragraphs, *story.highlights) if len(story.text) <= self._nlp.max_length else ()
             parts.append(range(len(texts), len(texts) + len(units)))
             texts += [story.text[start:end] for start, end in units]
-        analysed = self._analyse(texts)
+        analysed = self._analyse(texts, skip)
         for story, part in zip(stories, parts, strict=True):
             try:
                 self._check_length(story.text)
