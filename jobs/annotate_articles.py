@@ -9,7 +9,7 @@ are done.
 
 import sys
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from jobs.job_support.annotator import annotator_of, archives_of, digest_of_annotator
 from jobs.job_support.command_line import JobError, run_job
@@ -19,6 +19,7 @@ from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, stage_hash
 from jobs.job_support.store import Store
 from jobs.transforms.annotations import (
+    STAND_OFF,
     annotate_by_model,
     annotate_stand_off,
     annotation_fingerprints,
@@ -40,14 +41,20 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
     articles = store.read("articles")
     if articles.isEmpty() and store.is_empty("annotations"):
         raise JobError(f"no articles in {store.path('articles')}: run ingest_articles first, or check paths.tables")
-    with store.staged(_work(store, settings)) as work:
+    options = annotator_of(spark, settings.annotate)
+    digests = {STAND_OFF: stage_hash(STAND_OFF), options.annotator: digest_of_annotator(options)}
+    wanted = annotation_fingerprints(
+        articles,
+        stand_off_hash=stage_hash(VERSION, STAND_OFF),
+        annotator_hash=stage_hash(VERSION, digests[options.annotator]),
+    )
+    with store.staged(work_list(wanted, with_failed(store.read("annotations"), store, "annotate"))) as work:
         counts = count_by_status(work)
         if not counts:
             return clock.finish(rows_in=0)
         n = count_to_make(counts)
         todo = articles.join(to_make(work), on="article_id", how="inner")
         by_model = todo.where("stand_off is null").count()
-        options = annotator_of(spark, settings.annotate)
         with progress(spark, "annotate", n) as count_done:
             annotated = annotate_stand_off(
                 todo, split_udf=make_split_udf(count_done), tasks=tasks_for(n - by_model)
@@ -63,21 +70,13 @@ def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) ->
             )
             with store.staged(annotated) as rows:
                 done = work.select("article_id")
-                written = store.replace_slices("annotations", annotation_rows(rows), done)
+                made = annotation_rows(rows, version=VERSION, digests=digests)
+                written = store.replace_slices("annotations", made, done)
                 rejects = failed_articles(rows, stage="annotate", reason="annotator_failed")
                 failed = write_failures(
                     store, settings.limits, stage="annotate", rejects=rejects, articles=done, tried=n
                 )
         return clock.finish(rows_in=sum(counts.values()), rows_out=written.rows, rejects=failed)
-
-
-def _work(store: Store, settings: Settings) -> DataFrame:
-    wanted = annotation_fingerprints(
-        store.read("articles"),
-        stand_off_hash=stage_hash(VERSION, "stand-off"),
-        annotator_hash=stage_hash(VERSION, digest_of_annotator(annotator_of(store.spark, settings.annotate))),
-    )
-    return work_list(wanted, with_failed(store.read("annotations"), store, "annotate"))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -114,6 +114,8 @@ ANNOTATIONS = TableContract(
         [
             ARTICLE_ID,
             column("annotator", STRING, "stand-off, or the annotator of the settings"),
+            column("version", STRING, "version of the stage that annotated"),
+            column("digest", STRING, "of model, rules and settings of the annotator: equal ones annotate alike"),
             column("sentences", T.ArrayType(SPAN), "sentences of the body, spans in articles.text"),
             column("tokens", TOKENS, "tokens with part of speech and lemma; null for stand-off", null=True),
             column("mentions", T.ArrayType(MENTION), "named mentions (may nest) with cluster and type"),

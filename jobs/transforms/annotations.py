@@ -1,5 +1,6 @@
 """From articles to annotations."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -83,9 +84,19 @@ def _annotate(
     )
 
 
-def annotation_rows(annotated: DataFrame) -> DataFrame:
-    """Rows of ``annotations``: of the articles that did not fail."""
-    return annotated.where("error is null").drop("error")
+def annotation_rows(annotated: DataFrame, *, version: int, digests: Mapping[str, str]) -> DataFrame:
+    """Rows of ``annotations``: of the articles that did not fail.
+
+    Args:
+        version: of the stage.
+        digests: of each annotator, by name.
+    """
+    by_name = F.create_map(*(F.lit(part) for pair in digests.items() for part in pair))
+    return (
+        annotated.where("error is null")
+        .drop("error")
+        .withColumns({"version": F.lit(str(version)), "digest": by_name[F.col("annotator")]})
+    )
 
 
 def _fingerprint(content: str, made_by: Column) -> Column:

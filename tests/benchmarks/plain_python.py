@@ -33,6 +33,8 @@ from udfs.spans import Span
 from udfs.story_text import HIGHLIGHT, StoryText
 
 BATCH = 256
+# What Spark's jobs know and this process does not need.
+UNKNOWN = {"version": "", "digest": "", "fingerprint": ""}
 Rows = Iterator[dict[str, Any]]
 
 
@@ -86,7 +88,7 @@ def annotate_stand_off(out: Path) -> int:
                 "tokens": pa.nulls(n, schema.field("tokens").type),
                 "mentions": _untyped_mentions(chosen.column("stand_off"), schema.field("mentions").type),
                 "unnamed": pa.nulls(n, schema.field("unnamed").type),
-                "fingerprint": pa.array([""] * n),
+                **{name: pa.array([value] * n) for name, value in UNKNOWN.items()},
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
@@ -128,7 +130,7 @@ def annotate_by_model(out: Path, model: str) -> int:
             rows = batch.filter(pc.is_null(batch.column("stand_off"))).to_pylist()
             stories = [StoryText(r["text"], _spans(r["paragraphs"]), _spans(r["highlights"])) for r in rows]
             made = [
-                _row(a) | {"article_id": r["article_id"], "annotator": "spacy", "fingerprint": ""}
+                _row(a) | {"article_id": r["article_id"], "annotator": "spacy"} | UNKNOWN
                 for r, a in zip(rows, annotator.annotate(stories), strict=True)
             ]
             yield pa.RecordBatch.from_pylist(

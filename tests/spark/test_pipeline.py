@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import ingest_articles, run_pipeline
+from jobs import annotate_articles, ingest_articles, run_pipeline
 from jobs.job_support.contracts import CONTRACTS
-from jobs.job_support.settings import SettingsError
+from jobs.job_support.settings import SettingsError, load_settings
 from jobs.job_support.store import Store, table_hash
+from tests.conftest import ROOT
 from tests.corpus.lay_out import lay_out, source_articles
 from tests.corpus.markup import SourceArticle
 from tests.spark.conftest import settings_for
 from udfs.answer_match import score_predictions
 from udfs.fold_of import fold_of
+from udfs.model_holder import annotator_digest
 from udfs.record_validation import validate_record_json
 
 DOWNSTREAM = ("annotations", "passages", "sentences", "triples", "token_tags")
@@ -106,8 +108,13 @@ def test_first_run_takes_every_article_through_all_stages(first_run: FirstRun) -
         a.article_id: ("hermann" if a.standoff else "crawled", a.text, fold_of(a.article_id)) for a in FIRST
     }
     assert {r.reason for r in store.read("rejects").collect()} == {"empty", "error_page"}
-    annotators = {r.article_id: r.annotator for r in store.read("annotations").collect()}
+    annotations = store.read("annotations").collect()
+    annotators = {r.article_id: r.annotator for r in annotations}
     assert annotators == {a.article_id: "stand-off" if a.standoff else "spacy" for a in FIRST}
+    model = load_settings(ROOT / "conf" / "base.toml").annotate.model
+    assert {r.digest for r in annotations if r.annotator == "spacy"} == {annotator_digest("spacy", model)}
+    assert {r.version for r in annotations} == {str(annotate_articles.VERSION)}
+    assert len({(r.annotator, r.digest) for r in annotations}) == 2
     check_release(store, first_run.line.out / "release" / "record.json")
 
 
