@@ -1,5 +1,6 @@
 """One Spark session for all Spark tests, and tables in a folder of their own for each test."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.corpus.lay_out import lay_out, source_articles
 # Tests run thousands of small queries: compiling them well takes longer than running them.
 SMALL = [
     "spark.conf.spark.sql.shuffle.partitions=2",
-    "spark.conf.spark.driver.memory=2g",
+    "spark.conf.spark.driver.memory=3g",
     "spark.conf.spark.sql.ui.retainedExecutions=5",
     "spark.conf.spark.driver.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     "filter.enabled=false",  # tests of the machine filter turn it on: training takes its time
@@ -41,9 +42,11 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(autouse=True)
 def no_tables_of_other_tests(request: pytest.FixtureRequest) -> Iterator[None]:
     """Delta keeps the state of each table that a session saw, with its query plans, for an hour: hundreds of tests'
-    tables fill the heap, and the collector takes over."""
+    tables fill the heap, and the collector takes over. So do plans that Python's garbage still holds: with large
+    libraries loaded it is seldom looked for."""
     yield
     if "spark" in request.fixturenames:
+        gc.collect()
         request.getfixturevalue("spark")._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
