@@ -170,9 +170,9 @@ class _Bare:
     def __init__(self) -> None:
         import spacy
 
-        from udfs.annotators import spacy_annotator
+        from udfs.annotators import spacy_annotator, spacy_pipelines
 
-        self._nlp = spacy.load(spacy_annotator._locate(MODEL), exclude=list(spacy_annotator._NOT_NEEDED))
+        self._nlp = spacy.load(spacy_pipelines.locate(MODEL), exclude=list(spacy_annotator._NOT_NEEDED))
 
     def annotate(self, stories: Sequence[StoryText]) -> None:
         from udfs.annotators.name_linking import resolve_names

@@ -161,9 +161,9 @@ def tagged_names(texts: Sequence[str], model: str) -> list[list[tuple[int, int, 
     """Of each text start, end and type of what a spaCy pipeline tags, unit by unit, and nothing else."""
     import spacy
 
-    from udfs.annotators.spacy_annotator import _locate
+    from udfs.annotators.spacy_pipelines import locate
 
-    nlp = spacy.load(_locate(model))
+    nlp = spacy.load(locate(model))
     found = []
     for story in map(parse_story, texts):
         names = []
