@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -27,7 +26,7 @@ from jobs.job_support.hadoop_files import qualified
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Settings, TrainAnnotators, stage_hash
-from jobs.job_support.store import Store
+from jobs.job_support.store import LONGEST_TRAINING, Store
 from jobs.transforms.annotator_examples import annotator_examples, stand_off_articles
 from jobs.transforms.annotator_runs import PartCounts, annotator_row, count_examples, train_in_one_task
 from jobs.transforms.work_list import tasks_for
@@ -39,8 +38,6 @@ log = logging.getLogger(__name__)
 
 # Part of the fingerprints: raise when the same articles and settings give other annotators.
 VERSION = 1
-# The longest that a training may take: its examples are kept so long.
-LONGEST = timedelta(days=30)
 
 Examples = dict[str, DataFrame]
 
@@ -143,7 +140,7 @@ def _staged(
 ) -> Iterator[tuple[str, dict[str, DataFrame]]]:
     """The examples of each part as files in a folder of its name: the folder, and what it holds."""
     total = sum(articles.count() for articles in parts.values())
-    with store.staging_folder(keep=LONGEST) as path:
+    with store.staging_folder(keep=LONGEST_TRAINING) as path:
         with (
             progress(store.spark, "read stand-off", total) as count_done,
             worker_errors("the articles were not read"),

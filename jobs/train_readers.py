@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 from pyspark import inheritable_thread_target
@@ -28,7 +27,7 @@ from jobs.job_support.hadoop_files import qualified
 from jobs.job_support.progress import progress
 from jobs.job_support.run_metrics import Run, StageClock, StageCounts
 from jobs.job_support.settings import Reader, Settings, stage_hash
-from jobs.job_support.store import Store, table_hash
+from jobs.job_support.store import LONGEST_TRAINING, Store, table_hash
 from jobs.transforms.reader_examples import reader_examples
 from jobs.transforms.reader_runs import curve_rows, reader_row, train_fold
 from udfs.fold_of import N_FOLDS
@@ -39,8 +38,6 @@ log = logging.getLogger(__name__)
 
 # Part of the fingerprints: raise when the same triples and settings give other readers.
 VERSION = 1
-# The longest that a training may take: its examples are kept so long.
-LONGEST = timedelta(days=30)
 
 
 def run(spark: SparkSession, settings: Settings, run_info: Run | None = None) -> StageCounts:
@@ -151,7 +148,7 @@ def _refuse_untagged(store: Store) -> None:
 @contextmanager
 def _staged_by_fold(store: Store, examples: DataFrame) -> Iterator[tuple[str, DataFrame]]:
     """The examples as files in ``fold=<k>``: the folder, and what it holds."""
-    with store.staging_folder(keep=LONGEST) as path:
+    with store.staging_folder(keep=LONGEST_TRAINING) as path:
         # One file a fold, in order of article: the order of the examples is part of what makes a reader.
         by_fold = examples.repartition(N_FOLDS, "fold").sortWithinPartitions("fold", "article_id")
         by_fold.write.partitionBy("fold").parquet(path)

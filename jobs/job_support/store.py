@@ -30,6 +30,8 @@ from jobs.job_support.table_contract import TableContract
 log = logging.getLogger(__name__)
 
 _INSERT, _UPDATE, _DELETE = "insert", "update", "delete"
+# The longest that a training may take: its examples are kept so long.
+LONGEST_TRAINING = timedelta(days=30)
 _EXPIRY = "%Y%m%dT%H%M"
 _METADATA_KEY = "spark.databricks.delta.commitInfo.userMetadata"
 

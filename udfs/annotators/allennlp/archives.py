@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from udfs.sources.files import normal_path, open_stream
+
 MAX_BYTES = 16 * 2**30
 MAX_MEMBERS = 10_000
 NEEDED = ("config.json", "weights.th", "vocabulary")
@@ -90,13 +92,7 @@ def _copied(source: str, copy: Path) -> str:
 @contextmanager
 def _opened(source: str) -> Iterator[IO[bytes] | Any]:
     try:
-        if ":/" in source:
-            from pyarrow import fs
-
-            system, path = fs.FileSystem.from_uri(source)
-            stream: Any = system.open_input_stream(path, compression=None)
-        else:
-            stream = Path(source).open("rb")  # noqa: SIM115 (closed below)
+        stream = open_stream(normal_path(source))
     except (OSError, ValueError) as error:
         raise ArchiveError(
             f"{source}: no archive there ({error}): give the path or URI of a model.tar.gz that the executors reach too"
